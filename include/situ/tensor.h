@@ -22,21 +22,27 @@ extern "C" {
 /* The element types: name, TensorFlow's number, bytes, TensorFlow's name, NumPy's name. A string
  * element points to bytes that the tensor owns (see situ_tensor_string); a resource element is the
  * handle of a variable, queue, ...; a variant element is a list of tensors. These three are in host
- * memory only. */
-#define SITU_TYPES(X)                        \
-  X(FLOAT, 1, 4, "float", "float32")         \
-  X(DOUBLE, 2, 8, "double", "float64")       \
-  X(INT32, 3, 4, "int32", "int32")           \
-  X(UINT8, 4, 1, "uint8", "uint8")           \
-  X(INT16, 5, 2, "int16", "int16")           \
-  X(INT8, 6, 1, "int8", "int8")              \
-  X(STRING, 7, 8, "string", "object")        \
-  X(INT64, 9, 8, "int64", "int64")           \
-  X(BOOL, 10, 1, "bool", "bool")             \
-  X(UINT16, 17, 2, "uint16", "uint16")       \
-  X(HALF, 19, 2, "half", "float16")          \
-  X(RESOURCE, 20, 8, "resource", "resource") \
-  X(VARIANT, 21, 8, "variant", "variant")
+ * memory only. A complex element is its real and its imaginary part. A bfloat16 element is the
+ * upper half of a float. */
+#define SITU_TYPES(X)                               \
+  X(FLOAT, 1, 4, "float", "float32")                \
+  X(DOUBLE, 2, 8, "double", "float64")              \
+  X(INT32, 3, 4, "int32", "int32")                  \
+  X(UINT8, 4, 1, "uint8", "uint8")                  \
+  X(INT16, 5, 2, "int16", "int16")                  \
+  X(INT8, 6, 1, "int8", "int8")                     \
+  X(STRING, 7, 8, "string", "object")               \
+  X(COMPLEX64, 8, 8, "complex64", "complex64")      \
+  X(INT64, 9, 8, "int64", "int64")                  \
+  X(BOOL, 10, 1, "bool", "bool")                    \
+  X(BFLOAT16, 14, 2, "bfloat16", "bfloat16")        \
+  X(UINT16, 17, 2, "uint16", "uint16")              \
+  X(COMPLEX128, 18, 16, "complex128", "complex128") \
+  X(HALF, 19, 2, "half", "float16")                 \
+  X(RESOURCE, 20, 8, "resource", "resource")        \
+  X(VARIANT, 21, 8, "variant", "variant")           \
+  X(UINT32, 22, 4, "uint32", "uint32")              \
+  X(UINT64, 23, 8, "uint64", "uint64")
 
 typedef enum situ_type {
   SITU_NO_TYPE = 0,

@@ -7,10 +7,12 @@
 
 #include "situ_python.h"
 
-/* Returns the type of a single-letter format. */
+/* Returns the type of a format. */
 static situ_type type_of(const Py_buffer *view) {
   const char *format = view->format ? view->format : "B";
   if (*format == '<' || *format == '=' || *format == '@') format++;
+  if (!strcmp(format, "Zf")) return SITU_COMPLEX64;
+  if (!strcmp(format, "Zd")) return SITU_COMPLEX128;
   if (strlen(format) != 1) return SITU_NO_TYPE;
   switch (*format) {
     case 'f':
@@ -33,16 +35,23 @@ static situ_type type_of(const Py_buffer *view) {
     case 'l':
     case 'q':
       return view->itemsize == 8 ? SITU_INT64 : view->itemsize == 4 ? SITU_INT32 : SITU_NO_TYPE;
+    case 'I':
+    case 'L':
+    case 'Q':
+      return view->itemsize == 8 ? SITU_UINT64 : view->itemsize == 4 ? SITU_UINT32 : SITU_NO_TYPE;
     default:
       return SITU_NO_TYPE;
   }
 }
 
+/* Reads a floating-point number, or the real part of a complex one. */
 static double read_real(const char *at, situ_type type) {
   switch (type) {
     case SITU_FLOAT:
+    case SITU_COMPLEX64:
       return (double)*(const float *)at;
     case SITU_DOUBLE:
+    case SITU_COMPLEX128:
       return *(const double *)at;
     case SITU_HALF:
       return PyFloat_Unpack2(at, 1);
@@ -65,6 +74,10 @@ static int64_t read_whole(const char *at, situ_type type) {
       return *(const int16_t *)at;
     case SITU_UINT16:
       return *(const uint16_t *)at;
+    case SITU_UINT32:
+      return *(const uint32_t *)at;
+    case SITU_UINT64:
+      return (int64_t) * (const uint64_t *)at;
     case SITU_BOOL:
       return *(const bool *)at;
     default:
@@ -72,8 +85,36 @@ static int64_t read_whole(const char *at, situ_type type) {
   }
 }
 
+/* Rounds to nearest, ties to even. */
+static uint16_t to_bfloat16(double real) {
+  const float single = (float)real;
+  uint32_t bits;
+  memcpy(&bits, &single, sizeof bits);
+  if (isnan(single)) return (uint16_t)(bits >> 16 & 0x8000) | 0x7fc0;
+  return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+void buffer_store_complex(char *at, situ_type type, double real, double imag) {
+  const float single[2] = {(float)real, (float)imag};
+  const double parts[2] = {real, imag};
+  memcpy(at, type == SITU_COMPLEX64 ? (const void *)single : parts, situ_type_size(type));
+}
+
 void buffer_store(char *at, situ_type type, double real, int64_t whole) {
   switch (type) {
+    case SITU_COMPLEX64:
+    case SITU_COMPLEX128:
+      buffer_store_complex(at, type, real, 0);
+      break;
+    case SITU_BFLOAT16:
+      *(uint16_t *)at = to_bfloat16(real);
+      break;
+    case SITU_UINT32:
+      *(uint32_t *)at = (uint32_t)whole;
+      break;
+    case SITU_UINT64:
+      *(uint64_t *)at = (uint64_t)whole;
+      break;
     case SITU_FLOAT:
       *(float *)at = (float)real;
       break;
@@ -112,6 +153,7 @@ void buffer_store(char *at, situ_type type, double real, int64_t whole) {
 /* Converts a real number to an integer or bool; out-of-range values as in NumPy. */
 static int64_t truncated(double real, situ_type want) {
   if (want == SITU_BOOL) return real != 0;
+  if (want == SITU_UINT64 && real >= 0x1p63 && real < 0x1p64) return (int64_t)(uint64_t)real;
   return real > -0x1p63 && real < 0x1p63 ? (int64_t)real : INT64_MIN;
 }
 
@@ -121,10 +163,16 @@ static char *copy(const Py_buffer *view, int dimension, const char *from, situ_t
   if (dimension == view->ndim) {
     if (have == want)
       memcpy(to, from, situ_type_size(have));
-    else if (types_is_real(have))
+    else if (types_is_complex(have) && types_is_complex(want))
+      buffer_store_complex(to, want, read_real(from, have),
+                           read_real(from + situ_type_size(have) / 2, have));
+    else if (types_is_real(have) || types_is_complex(have))
       buffer_store(to, want, read_real(from, have), truncated(read_real(from, have), want));
     else
-      buffer_store(to, want, (double)read_whole(from, have), read_whole(from, have));
+      buffer_store(
+          to, want,
+          have == SITU_UINT64 ? (double)*(const uint64_t *)from : (double)read_whole(from, have),
+          read_whole(from, have));
     return to + situ_type_size(want);
   }
   for (Py_ssize_t i = 0; i < view->shape[dimension]; i++)

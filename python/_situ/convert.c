@@ -6,7 +6,17 @@
 
 #include "situ_python.h"
 
-enum kind { KIND_NONE, KIND_BOOL, KIND_INT, KIND_LONG, KIND_FLOAT, KIND_TEXT, KIND_OTHER, N_KINDS };
+enum kind {
+  KIND_NONE,
+  KIND_BOOL,
+  KIND_INT,
+  KIND_LONG,
+  KIND_FLOAT,
+  KIND_COMPLEX,
+  KIND_TEXT,
+  KIND_OTHER,
+  N_KINDS
+};
 
 /* Properties of a nested value. */
 struct value_info {
@@ -41,11 +51,14 @@ static enum kind kind_of_int(PyObject *value) {
 static enum kind kind_of(PyObject *value) {
   if (PyBool_Check(value)) return KIND_BOOL;
   if (PyFloat_Check(value)) return KIND_FLOAT;
+  if (PyComplex_Check(value)) return KIND_COMPLEX;
   if (PyLong_Check(value)) return kind_of_int(value);
   if (PyUnicode_Check(value) || PyBytes_Check(value)) return KIND_TEXT;
   const char *numpy = numpy_name(value);
   if (numpy && !strncmp(numpy, "bool", 4)) return KIND_BOOL;
   if (numpy && (!strncmp(numpy, "float", 5) || !strcmp(numpy, "longdouble"))) return KIND_FLOAT;
+  if (numpy && (!strncmp(numpy, "complex", 7) || !strcmp(numpy, "clongdouble")))
+    return KIND_COMPLEX;
   if (!PyIndex_Check(value) || PySequence_Check(value) || is_array(value)) return KIND_OTHER;
   return kind_of_int(value); /* a NumPy integer or a Dimension */
 }
@@ -94,8 +107,8 @@ static void analyze(PyObject *value, int depth, struct value_info *value_info) {
 }
 
 static situ_type default_type(enum kind kind) {
-  static const situ_type types[] = {SITU_FLOAT, SITU_BOOL,  SITU_INT32,
-                                    SITU_INT64, SITU_FLOAT, SITU_STRING};
+  static const situ_type types[] = {SITU_FLOAT, SITU_BOOL,       SITU_INT32, SITU_INT64,
+                                    SITU_FLOAT, SITU_COMPLEX128, SITU_STRING};
   return types[kind];
 }
 
@@ -103,7 +116,8 @@ static bool fits(enum kind kind, situ_type type) {
   if (kind == KIND_NONE) return true;
   if (kind == KIND_BOOL) return type != SITU_STRING;
   if (kind == KIND_TEXT) return type == SITU_STRING;
-  if (kind == KIND_FLOAT) return types_is_real(type);
+  if (kind == KIND_COMPLEX) return types_is_complex(type);
+  if (kind == KIND_FLOAT) return types_is_real(type) || types_is_complex(type);
   return type != SITU_BOOL && type != SITU_STRING;
 }
 
@@ -224,7 +238,7 @@ static PyObject *to_native_byte_order(PyObject *array) {
   return result;
 }
 
-/* Raises the error of an array whose elements have no type here: uint32, complex64, ... */
+/* Raises the error of an array whose elements have no type here: float128, ... */
 static void unsupported_array(PyObject *array, const char *code) {
   PyObject *class = context_graph() ? PyExc_TypeError : PyExc_ValueError;
   const bool number = code[1] == 'u' || code[1] == 'c' || code[1] == 'f';
@@ -242,6 +256,17 @@ static void unsupported_array(PyObject *array, const char *code) {
   Py_XDECREF(dtype);
 }
 
+/* Returns whether the elements of an array are those of ml_dtypes.bfloat16. */
+static bool is_bfloat16(PyObject *array) {
+  PyObject *dtype = PyObject_GetAttrString(array, "dtype");
+  PyObject *name = dtype ? PyObject_GetAttrString(dtype, "name") : NULL;
+  const bool same = name && PyUnicode_CompareWithASCIIString(name, "bfloat16") == 0;
+  Py_XDECREF(dtype);
+  Py_XDECREF(name);
+  PyErr_Clear();
+  return same;
+}
+
 /* Converts a value that has no supported buffer through NumPy. */
 static situ_tensor *convert_via_numpy(PyObject *value, situ_type type, bool is_list,
                                       bool of_arrays) {
@@ -253,7 +278,12 @@ static situ_tensor *convert_via_numpy(PyObject *value, situ_type type, bool is_l
   const bool known = !type_code(array, code);
   const char letter = code[1];
   const bool is_text = letter == 'U' || letter == 'S' || letter == 'O';
-  if (letter == 'M' || letter == 'm' || letter == 'V') unfit = true;
+  if (letter == 'V' && is_bfloat16(array)) {
+    Py_SETREF(array, PyObject_CallMethod(array, "astype", "s", "float32"));
+    if (type == SITU_NO_TYPE) type = SITU_BFLOAT16;
+  } else if (letter == 'M' || letter == 'm' || letter == 'V') {
+    unfit = true;
+  }
   if (is_text && PyObject_CheckBuffer(value) && (!type || type == SITU_STRING))
     result = convert_empty_strings(array);
   if (result || PyErr_Occurred() || !known) {
@@ -322,10 +352,12 @@ static PyObject *expand_sequences(PyObject *value) {
 static bool accepts(const struct value_info *value_info, situ_type type) {
   const bool *has = value_info->has;
   const bool whole = has[KIND_INT] || has[KIND_LONG];
+  if (has[KIND_COMPLEX]) return types_is_complex(type) && !has[KIND_TEXT] && !value_info->np_bool;
   if (type == SITU_STRING) return !has[KIND_BOOL] && !whole && !has[KIND_FLOAT];
   if (type == SITU_BOOL) return !has[KIND_TEXT] && !whole && !has[KIND_FLOAT];
   if (has[KIND_TEXT] || value_info->np_bool) return false;
-  if (types_is_real(type)) return true;
+  if (types_is_real(type) || types_is_complex(type)) return true;
+  if (type == SITU_UINT64) return !has[KIND_FLOAT];
   if (type == SITU_INT32 && has[KIND_LONG]) return false;
   return (type == SITU_INT32 || type == SITU_INT64) && !has[KIND_FLOAT] && !value_info->huge;
 }
@@ -335,6 +367,8 @@ static bool accepts(const struct value_info *value_info, situ_type type) {
 static situ_type infer(const struct value_info *value_info, bool has_explicit_type) {
   const enum kind first = value_info->first ? kind_of(value_info->first) : KIND_NONE;
   const char *numpy = value_info->first ? numpy_name(value_info->first) : NULL;
+  if (value_info->has[KIND_COMPLEX] && first != KIND_TEXT && first != KIND_BOOL)
+    return numpy && !strcmp(numpy, "complex64") ? SITU_COMPLEX64 : SITU_COMPLEX128;
   if (first == KIND_FLOAT && numpy && !strcmp(numpy, "float16")) return SITU_HALF;
   if (first == KIND_FLOAT && (has_explicit_type || (numpy && !strcmp(numpy, "float64"))))
     return SITU_DOUBLE;
@@ -345,13 +379,17 @@ static situ_type infer(const struct value_info *value_info, bool has_explicit_ty
 
 /* Returns the widest type of the same class: float, bool or integer. */
 static situ_type type_of_code(const char *code) {
-  return code[1] == 'f' ? SITU_DOUBLE : code[1] == 'b' ? SITU_BOOL : SITU_INT64;
+  return code[1] == 'c'   ? SITU_COMPLEX128
+         : code[1] == 'f' ? SITU_DOUBLE
+         : code[1] == 'b' ? SITU_BOOL
+                          : SITU_INT64;
 }
 
 /* Returns whether eager conversion may cast between the types. */
 static bool may_cast(situ_type from, situ_type to) {
   if (from == SITU_BOOL || to == SITU_BOOL || from == SITU_STRING || to == SITU_STRING)
     return from == to;
+  if (types_is_complex(from) || types_is_complex(to)) return types_is_complex(to);
   return types_is_real(to) || !types_is_real(from);
 }
 
@@ -400,9 +438,12 @@ static situ_tensor *convert_eagerly(PyObject *value, const struct value_info *va
 /* Converts a nested list of Python values by the rules of graph mode. */
 static situ_tensor *convert_in_graph(PyObject *value, const struct value_info *value_info,
                                      situ_type type) {
-  const bool to_real = type != SITU_NO_TYPE ? types_is_real(type) : value_info->kind == KIND_FLOAT;
+  const bool to_real = type != SITU_NO_TYPE
+                           ? types_is_real(type) || types_is_complex(type) || type == SITU_UINT64
+                           : value_info->kind == KIND_FLOAT || value_info->kind == KIND_COMPLEX;
   const bool has_number = value_info->has[KIND_BOOL] || value_info->has[KIND_INT] ||
-                          value_info->has[KIND_LONG] || value_info->has[KIND_FLOAT];
+                          value_info->has[KIND_LONG] || value_info->has[KIND_FLOAT] ||
+                          value_info->has[KIND_COMPLEX];
   if (value_info->kind == KIND_TEXT && has_number)
     return (situ_tensor *)raise_no_common_type(value);
   if (value_info->huge && !to_real) return (situ_tensor *)raise_no_common_type(value);
@@ -434,7 +475,8 @@ static bool is_array_like(PyObject *value) {
 static bool array_fits(PyObject *array, situ_type type) {
   char code[8] = "";
   if (type_code(array, code)) return PyErr_Clear(), false;
-  if (code[1] == 'f') return types_is_real(type);
+  if (code[1] == 'c') return types_is_complex(type);
+  if (code[1] == 'f') return types_is_real(type) || types_is_complex(type);
   if (code[1] == 'b') return type == SITU_BOOL;
   return strchr("iu", code[1]) && type != SITU_BOOL && type != SITU_STRING;
 }

@@ -34,10 +34,12 @@ static const char live[] = "dltensor", used[] = "used_dltensor";
 static const struct {
   situ_type type;
   struct dl_type dl;
-} types[] = {{SITU_FLOAT, {2, 32, 1}}, {SITU_DOUBLE, {2, 64, 1}}, {SITU_HALF, {2, 16, 1}},
-             {SITU_INT32, {0, 32, 1}}, {SITU_INT64, {0, 64, 1}},  {SITU_INT8, {0, 8, 1}},
-             {SITU_UINT8, {1, 8, 1}},  {SITU_INT16, {0, 16, 1}},  {SITU_UINT16, {1, 16, 1}},
-             {SITU_BOOL, {6, 8, 1}}};
+} types[] = {
+    {SITU_FLOAT, {2, 32, 1}},    {SITU_DOUBLE, {2, 64, 1}},    {SITU_HALF, {2, 16, 1}},
+    {SITU_INT32, {0, 32, 1}},    {SITU_INT64, {0, 64, 1}},     {SITU_INT8, {0, 8, 1}},
+    {SITU_UINT8, {1, 8, 1}},     {SITU_INT16, {0, 16, 1}},     {SITU_UINT16, {1, 16, 1}},
+    {SITU_BOOL, {6, 8, 1}},      {SITU_UINT32, {1, 32, 1}},    {SITU_UINT64, {1, 64, 1}},
+    {SITU_BFLOAT16, {4, 16, 1}}, {SITU_COMPLEX64, {5, 64, 1}}, {SITU_COMPLEX128, {5, 128, 1}}};
 enum { N_DL_TYPES = sizeof types / sizeof *types };
 
 /* ---- Export ---- */

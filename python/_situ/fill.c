@@ -32,6 +32,14 @@ static void store_text(PyObject *value, char *at) {
   }
 }
 
+static int64_t integer_of(PyObject *value, situ_type type) {
+  if (type != SITU_UINT64) return PyLong_AsLongLong(value);
+  PyObject *whole = PyNumber_Index(value);
+  const int64_t number = whole ? (int64_t)PyLong_AsUnsignedLongLong(whole) : 0;
+  Py_XDECREF(whole);
+  return number;
+}
+
 static void store(PyObject *value, struct fill_state *to) {
   if (to->left-- <= 0) {
     changed();
@@ -42,11 +50,14 @@ static void store(PyObject *value, struct fill_state *to) {
     to->at += sizeof(situ_string);
     return;
   }
-  if (types_is_real(to->type))
+  if (types_is_complex(to->type)) {
+    const Py_complex number = PyComplex_AsCComplex(value);
+    buffer_store_complex(to->at, to->type, number.real, number.imag);
+  } else if (types_is_real(to->type))
     buffer_store(to->at, to->type, PyFloat_AsDouble(value), 0);
   else
     buffer_store(to->at, to->type, 0,
-                 to->type == SITU_BOOL ? PyObject_IsTrue(value) : PyLong_AsLongLong(value));
+                 to->type == SITU_BOOL ? PyObject_IsTrue(value) : integer_of(value, to->type));
   to->at += situ_type_size(to->type);
 }
 

@@ -146,7 +146,10 @@ static inline const char *types_name(situ_type type) {
 
 /* Returns whether a type is floating-point. */
 static inline bool types_is_real(situ_type type) {
-  return type == SITU_FLOAT || type == SITU_DOUBLE || type == SITU_HALF;
+  return type == SITU_FLOAT || type == SITU_DOUBLE || type == SITU_HALF || type == SITU_BFLOAT16;
+}
+static inline bool types_is_complex(situ_type type) {
+  return type == SITU_COMPLEX64 || type == SITU_COMPLEX128;
 }
 
 /* convert.c: converts a Python value (not a tensor) to a tensor in host memory; NULL with an
@@ -163,6 +166,7 @@ situ_tensor *buffer_value(PyObject *value, situ_type type, bool share, bool *unf
 
 /* Stores one element: `real` or `whole`, depending on the type. */
 void buffer_store(char *at, situ_type type, double real, int64_t whole);
+void buffer_store_complex(char *at, situ_type type, double real, double imag);
 
 /* Returns whether a nested list contains a tensor. */
 bool convert_holds_tensor(PyObject *value);

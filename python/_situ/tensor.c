@@ -242,9 +242,10 @@ static PyObject *str(PyObject *self) { return PyObject_CallOneArg(hooks.str, sel
 /* The buffer protocol: read-only, for tensors in host memory. */
 static int get_buffer(PyObject *self, Py_buffer *view, int flags) {
   static const char *const formats[N_TYPES] = {
-      [SITU_FLOAT] = "f", [SITU_DOUBLE] = "d", [SITU_INT32] = "i", [SITU_INT64] = "q",
-      [SITU_UINT8] = "B", [SITU_INT8] = "b",   [SITU_BOOL] = "?",  [SITU_HALF] = "e",
-      [SITU_INT16] = "h", [SITU_UINT16] = "H"};
+      [SITU_FLOAT] = "f",      [SITU_DOUBLE] = "d",     [SITU_INT32] = "i",  [SITU_INT64] = "q",
+      [SITU_UINT8] = "B",      [SITU_INT8] = "b",       [SITU_BOOL] = "?",   [SITU_HALF] = "e",
+      [SITU_INT16] = "h",      [SITU_UINT16] = "H",     [SITU_UINT32] = "I", [SITU_UINT64] = "Q",
+      [SITU_COMPLEX64] = "Zf", [SITU_COMPLEX128] = "Zd"};
   situ_tensor *tensor = TENSOR_OF(self);
   const void *data = situ_tensor_data(tensor);
   const char *format = formats[situ_tensor_type(tensor)];

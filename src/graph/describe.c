@@ -12,6 +12,7 @@
 #include "tensor/number.h"
 #include "tensor/shape.h"
 #include "tensor/tensor.h"
+#include "tensor/type.h"
 
 enum { SHOWN_VALUES = 3 };
 
@@ -23,13 +24,23 @@ static void add_string(struct strbuf *out, situ_string text) {
   text_escape(out, text.data, text.length, false);
 }
 
+static void add_complex(struct strbuf *out, situ_type part, const void *data, int64_t index) {
+  strbuf_append(out, "(");
+  number_write(out, part, number_at(part, data, 2 * index));
+  strbuf_append(out, ",");
+  number_write(out, part, number_at(part, data, 2 * index + 1));
+  strbuf_append(out, ")");
+}
+
 static void add_element(struct strbuf *out, situ_type type, const void *data, int64_t index) {
   if (type == SITU_STRING)
     add_string(out, tensor_string_at(data, index));
-  else if (type == SITU_FLOAT || type == SITU_DOUBLE || type == SITU_HALF)
+  else if (type_is_real(type))
     number_write(out, type, number_at(type, data, index));
+  else if (type_is_complex(type))
+    add_complex(out, type_real(type), data, index);
   else
-    strbuf_appendf(out, "%" PRId64, number_integer_at(type, data, index));
+    number_write_integer(out, type, number_integer_at(type, data, index));
 }
 
 static void add_tensor(struct strbuf *out, const situ_tensor *tensor) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "device/buffer.h"
+#include "ops/record.h"
 #include "tensor/shape.h"
 #include "tensor/tensor.h"
 
@@ -77,7 +78,7 @@ static situ_status record_and_run(struct evaluation *e, struct call *call, situ_
   e->recorder = (struct recorder){
       .arena = &e->arena, .device = &e->info, .next_slot = call->n_in + call->n_out};
   call->to = &e->recorder;
-  TRY(call->schema->op->record(call));
+  TRY(op_record(call));
   TRY(map_slots(e, call, results));
   return run_launches(e);
 }

@@ -19,10 +19,14 @@ static const char *field_of(situ_type type) {
   static const struct {
     situ_type type;
     const char *field;
-  } fields[] = {{SITU_FLOAT, "float_val"}, {SITU_DOUBLE, "double_val"}, {SITU_INT32, "int_val"},
-                {SITU_UINT8, "int_val"},   {SITU_INT8, "int_val"},      {SITU_STRING, "string_val"},
-                {SITU_INT64, "int64_val"}, {SITU_BOOL, "bool_val"},     {SITU_HALF, "half_val"},
-                {SITU_INT16, "int_val"},   {SITU_UINT16, "int_val"}};
+  } fields[] = {{SITU_FLOAT, "float_val"},        {SITU_DOUBLE, "double_val"},
+                {SITU_INT32, "int_val"},          {SITU_UINT8, "int_val"},
+                {SITU_INT8, "int_val"},           {SITU_STRING, "string_val"},
+                {SITU_INT64, "int64_val"},        {SITU_BOOL, "bool_val"},
+                {SITU_HALF, "half_val"},          {SITU_INT16, "int_val"},
+                {SITU_UINT16, "int_val"},         {SITU_BFLOAT16, "half_val"},
+                {SITU_UINT32, "uint32_val"},      {SITU_UINT64, "uint64_val"},
+                {SITU_COMPLEX64, "scomplex_val"}, {SITU_COMPLEX128, "dcomplex_val"}};
   for (size_t i = 0; i < COUNT_OF(fields); i++)
     if (fields[i].type == type) return fields[i].field;
   return "";
@@ -85,7 +89,9 @@ static bool store_integer(situ_type type, int64_t value, char *to) {
   if (type == SITU_UINT8 && (value < 0 || value > UINT8_MAX)) return false;
   if (type == SITU_INT8 && (value < INT8_MIN || value > INT8_MAX)) return false;
   if (type == SITU_INT16 && (value < INT16_MIN || value > INT16_MAX)) return false;
-  if ((type == SITU_HALF || type == SITU_UINT16) && (value < 0 || value > UINT16_MAX)) return false;
+  const bool is_short = type == SITU_HALF || type == SITU_BFLOAT16 || type == SITU_UINT16;
+  if (is_short && (value < 0 || value > UINT16_MAX)) return false;
+  if (type == SITU_UINT32 && (value < 0 || value > UINT32_MAX)) return false;
   memcpy(to, &value, size);
   return true;
 }
@@ -130,7 +136,10 @@ static situ_status read_head(struct reader *in) {
   return NULL;
 }
 
-/* Counts the values. All must be in the field of the type. */
+/* Values per element. */
+static int parts_of(situ_type type) { return type_is_complex(type) ? 2 : 1; }
+
+/* Counts the elements. All must be in the field of the type. */
 static situ_status count_values(const struct reader *in, int64_t *count) {
   const char *name = field_of(in->type);
   const situ_message *message = in->from->message;
@@ -143,7 +152,7 @@ static situ_status count_values(const struct reader *in, int64_t *count) {
       return proto_error(in->source, list->items[0].offset,
                          "'%s' in a tensor of type %s, which has '%s'", field->name,
                          attrs_type_name(in->type), name);
-    *count = (int64_t)list->count;
+    *count = ((int64_t)list->count + type_is_complex(in->type)) / parts_of(in->type);
   }
   return NULL;
 }
@@ -155,14 +164,17 @@ static size_t element_size(situ_type type) {
 
 /* Stores the values and repeats the last one up to `end`. */
 static situ_status fill(const struct reader *in, char *data, char *end) {
-  const size_t size = element_size(in->type);
+  const situ_type part = type_real(in->type);
+  const size_t size = element_size(in->type), part_size = element_size(part);
   const char *field = field_of(in->type);
   const struct proto_value *value = NULL;
   char *to = data;
   while ((value = proto_next(in->from->message, field, value))) {
-    TRY(store(in->source, in->type, value, to));
-    to += size;
+    TRY(store(in->source, part, value, to));
+    to += part_size;
   }
+  if ((size_t)(to - data) % size)
+    return proto_error(in->source, in->from->offset, "a complex number without an imaginary part");
   for (; to < end && to > data; to += size) memcpy(to, to - size, size);
   return NULL;
 }
@@ -218,7 +230,9 @@ situ_status graphdef_read_tensor(const struct proto_source *source, const struct
 
 /* ---- Writing ---- */
 
-static bool is_real(situ_type type) { return type == SITU_FLOAT || type == SITU_DOUBLE; }
+static bool is_real(situ_type type) {
+  return type_real(type) == SITU_FLOAT || type_real(type) == SITU_DOUBLE;
+}
 
 static bool add_element(situ_type type, const void *data, int64_t index, situ_message *out) {
   const char *field = field_of(type);
@@ -226,16 +240,20 @@ static bool add_element(situ_type type, const void *data, int64_t index, situ_me
     const situ_string string = tensor_string_at(data, index);
     return graphdef_add_bytes(out, field, string.data, string.length);
   }
-  if (is_real(type)) return graphdef_add_real(out, field, number_at(type, data, index));
-  const int64_t value =
-      type == SITU_HALF ? ((const uint16_t *)data)[index] : number_integer_at(type, data, index);
-  return graphdef_add_integer(out, field, value);
+  const int n = parts_of(type);
+  bool ok = true;
+  for (int i = 0; is_real(type) && ok && i < n; i++)
+    ok = graphdef_add_real(out, field, number_at(type_real(type), data, index * n + i));
+  if (is_real(type)) return ok;
+  const bool is_short = type == SITU_HALF || type == SITU_BFLOAT16;
+  return graphdef_add_integer(out, field,
+                              number_integer_at(is_short ? SITU_UINT16 : type, data, index));
 }
 
 /* NaN payloads would be lost in text format. */
 static bool has_nan(situ_type type, const void *data, int64_t count) {
-  for (int64_t i = 0; is_real(type) && i < count; i++)
-    if (isnan(number_at(type, data, i))) return true;
+  for (int64_t i = 0; is_real(type) && i < count * parts_of(type); i++)
+    if (isnan(number_at(type_real(type), data, i))) return true;
   return false;
 }
 

@@ -22,6 +22,11 @@ static const struct type_macros types[MAX_TYPES] = {
     [SITU_UINT8] = {"u8", "i32", "uint8", 1, false, true, false, false},
     [SITU_INT16] = {"i16", "i32", "int16", 2, false, true, false, true},
     [SITU_UINT16] = {"u16", "i32", "uint16", 2, false, true, false, false},
+    [SITU_UINT32] = {"u32", "u32", "uint32", 4, false, true, false, false},
+    [SITU_UINT64] = {"u64", "u64", "uint64", 8, false, true, false, false},
+    [SITU_BFLOAT16] = {"u16", "float", "bfloat16", 2, true, false, false, true},
+    [SITU_COMPLEX64] = {"complex64", "complex64", "complex64", 8, false, false, false, true},
+    [SITU_COMPLEX128] = {"complex128", "complex128", "complex128", 16, false, false, false, true},
     [SITU_BOOL] = {"u8", "i32", "truth", 1, false, false, true, false},
 };
 
@@ -29,7 +34,8 @@ static const struct type_macros types[MAX_TYPES] = {
 static const struct type_macros sizes[] = {{"u8", "u8", "8", 1, false, true, false, false},
                                            {"u16", "u16", "16", 2, false, true, false, false},
                                            {"u32", "u32", "32", 4, false, true, false, false},
-                                           {"u64", "u64", "64", 8, false, true, false, false}};
+                                           {"u64", "u64", "64", 8, false, true, false, false},
+                                           {"u128", "u128", "128", 16, false, false, false, false}};
 
 static const struct type_macros *get_type_macros(const struct kernel *kernel, situ_type type) {
   if (!kernel->bits) return &types[type];
@@ -48,7 +54,8 @@ bool kernel_source_supports(const struct kernel *kernel, situ_type type, bool ha
                             bool has_double) {
   if ((unsigned)type >= MAX_TYPES || !kernel->host[type] || !types[type].t) return false;
   if (kernel->bits) return true;
-  return (type != SITU_HALF || has_half) && (type != SITU_DOUBLE || has_double);
+  const bool is_double = type == SITU_DOUBLE || type == SITU_COMPLEX128;
+  return (type != SITU_HALF || has_half) && (!is_double || has_double);
 }
 
 const char *kernel_source_type_name(const struct kernel *kernel, situ_type type) {

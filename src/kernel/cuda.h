@@ -40,6 +40,7 @@ class half {
   }
 };
 
+#define ZERO_128 (u128{0, 0})
 #define INLINE static __device__ __forceinline__
 #define INFINITY __int_as_float(0x7f800000)
 #define NAN __int_as_float(0x7fffffff)

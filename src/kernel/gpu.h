@@ -12,6 +12,24 @@ typedef double W;
 typedef float W;
 #endif
 
+/* Elements that are only copied, and parts of complex numbers. */
+typedef struct {
+  u64 low, high;
+} u128;
+typedef struct {
+  float re, im;
+} complex64;
+#if HAS_DOUBLE
+typedef struct {
+  double re, im;
+} complex128;
+#endif
+#if T_BYTES == 16
+#define ZERO ZERO_128
+#else
+#define ZERO ((T)0)
+#endif
+
 /* A program compiles one kernel of its file, selected by PICK_name, or all with ALL_KERNELS. */
 #define SECOND(a, b, ...) b
 #define CHOOSE(...) SECOND(__VA_ARGS__)

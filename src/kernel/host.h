@@ -49,6 +49,9 @@ typedef unsigned char uchar;
 typedef unsigned int uint;
 __extension__ typedef _Float16 half;
 typedef double W;
+typedef struct {
+  u64 low, high;
+} u128; /* only copied */
 
 #define INLINE static inline __attribute__((always_inline))
 #define UNUSED __attribute__((unused))
@@ -175,18 +178,25 @@ INLINE UNUSED double as_double(u64 bits) {
   X(__VA_ARGS__, INT32, int32) \
   X(__VA_ARGS__, INT64, int64) \
   X(__VA_ARGS__, INT8, int8)   \
-  X(__VA_ARGS__, UINT8, uint8) X(__VA_ARGS__, INT16, int16) X(__VA_ARGS__, UINT16, uint16)
+  X(__VA_ARGS__, UINT8, uint8) \
+  X(__VA_ARGS__, INT16, int16) \
+  X(__VA_ARGS__, UINT16, uint16) X(__VA_ARGS__, UINT32, uint32) X(__VA_ARGS__, UINT64, uint64)
 #define TYPES_NUMBER(X, ...) TYPES_REAL(X, __VA_ARGS__) TYPES_INTEGER(X, __VA_ARGS__)
 #define TYPES_BOOL(X, ...) X(__VA_ARGS__, BOOL, truth)
 #define TYPES_ANY(X, ...) TYPES_NUMBER(X, __VA_ARGS__) TYPES_BOOL(X, __VA_ARGS__)
-#define TYPES_BITS(X, ...)   \
-  X(__VA_ARGS__, FLOAT, 32)  \
-  X(__VA_ARGS__, DOUBLE, 64) \
-  X(__VA_ARGS__, HALF, 16)   \
-  X(__VA_ARGS__, INT32, 32)  \
-  X(__VA_ARGS__, INT64, 64)  \
-  X(__VA_ARGS__, INT16, 16)  \
-  X(__VA_ARGS__, UINT16, 16) \
+#define TYPES_BITS(X, ...)        \
+  X(__VA_ARGS__, FLOAT, 32)       \
+  X(__VA_ARGS__, DOUBLE, 64)      \
+  X(__VA_ARGS__, HALF, 16)        \
+  X(__VA_ARGS__, BFLOAT16, 16)    \
+  X(__VA_ARGS__, UINT32, 32)      \
+  X(__VA_ARGS__, UINT64, 64)      \
+  X(__VA_ARGS__, COMPLEX64, 64)   \
+  X(__VA_ARGS__, COMPLEX128, 128) \
+  X(__VA_ARGS__, INT32, 32)       \
+  X(__VA_ARGS__, INT64, 64)       \
+  X(__VA_ARGS__, INT16, 16)       \
+  X(__VA_ARGS__, UINT16, 16)      \
   X(__VA_ARGS__, INT8, 8) X(__VA_ARGS__, UINT8, 8) X(__VA_ARGS__, BOOL, 8)
 
 /* Source file of the kernels of a class, as included by types.h or sizes.h. */
@@ -206,11 +216,11 @@ INLINE UNUSED double as_double(u64 bits) {
 #define IS_BITS_BITS true
 
 /* The same classes as type lists for the attributes of op definitions. */
-#define TYPE_NAMES_REAL "half float double"
-#define TYPE_NAMES_SIGNED "half float double int32 int64 int8 int16"
-#define TYPE_NAMES_INTEGER "int32 int64 int8 uint8 int16 uint16"
-#define TYPE_NAMES_NUMBER "half float double int32 int64 int8 uint8 int16 uint16"
+#define TYPE_NAMES_REAL "bfloat16 half float double"
+#define TYPE_NAMES_SIGNED "bfloat16 half float double int32 int64 int8 int16"
+#define TYPE_NAMES_INTEGER "int32 int64 int8 uint8 int16 uint16 uint32 uint64"
+#define TYPE_NAMES_NUMBER TYPE_NAMES_REAL " " TYPE_NAMES_INTEGER
 #define TYPE_NAMES_BOOL "bool"
-#define TYPE_NAMES_ANY "half float double int32 int64 int8 uint8 int16 uint16 bool"
+#define TYPE_NAMES_ANY TYPE_NAMES_NUMBER " bool"
 
 #endif

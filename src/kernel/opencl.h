@@ -16,6 +16,7 @@ typedef uint u32;
 typedef long i64;
 typedef ulong u64;
 
+#define ZERO_128 ((u128){0, 0})
 #define INLINE static inline
 
 /* A kernel with a barrier is a GROUP_KERNEL, which is always compiled: OpenCL allows local

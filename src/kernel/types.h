@@ -96,6 +96,18 @@ UNUSED static const char types_file[] = KERNELS;
 #define T_NAME uint16
 #include "kernel/once.h"
 
+#define T uint32_t
+#define T_BYTES 4
+#define C uint32_t
+#define T_NAME uint32
+#include "kernel/once.h"
+
+#define T uint64_t
+#define T_BYTES 8
+#define C uint64_t
+#define T_NAME uint64
+#include "kernel/once.h"
+
 /* Booleans. */
 #undef T_IS_INTEGER
 #undef T_IS_BOOL

@@ -6,6 +6,7 @@
 
 #include "tensor/number.h"
 #include "tensor/shape.h"
+#include "tensor/type.h"
 
 void gradient_fail(struct gradient *g, situ_status status) {
   g->error = status_first(g->error, status);
@@ -38,7 +39,7 @@ const situ_tensor *gradient_value(const struct gradient *g, struct term term) {
 }
 
 bool gradient_is_real(situ_type type) {
-  return type == SITU_FLOAT || type == SITU_DOUBLE || type == SITU_HALF || type == SITU_VARIANT;
+  return type_is_real(type) || type_is_complex(type) || type == SITU_VARIANT;
 }
 
 /* Attributes */
@@ -98,17 +99,8 @@ struct term gradient_constant(struct gradient *g, situ_type type, situ_shape sha
 }
 
 struct term gradient_number(struct gradient *g, situ_type type, double value) {
-  const float single = (float)value;
-  const uint16_t half = number_to_half(value);
-  const int32_t whole = (int32_t)value;
-  const int64_t wide = (int64_t)value;
-  const int16_t small = (int16_t)whole; /* its first bytes are those of the small types */
-  const void *data = type == SITU_FLOAT    ? (const void *)&single
-                     : type == SITU_DOUBLE ? (const void *)&value
-                     : type == SITU_HALF   ? (const void *)&half
-                     : type == SITU_INT32  ? (const void *)&whole
-                     : type == SITU_INT64  ? (const void *)&wide
-                                           : (const void *)&small;
+  double data[2];
+  number_store(type, data, 0, value);
   return gradient_constant(g, type, SITU_SCALAR, data);
 }
 

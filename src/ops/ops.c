@@ -2,7 +2,9 @@
  * ops.c: the table of op families, and helpers that they share. */
 #include "ops/ops.h"
 
+#include "tensor/number.h"
 #include "tensor/shape.h"
+#include "tensor/type.h"
 
 const struct op_family *const op_families[] = {
 #define FAMILY(name) &name##_family,
@@ -100,26 +102,10 @@ situ_status op_host_scalar(const struct call *call, int input, int64_t *value, b
 /* Element 0 as a number. */
 static double first_number(const situ_tensor *tensor) {
   const void *data = situ_tensor_data(tensor);
-  switch (situ_tensor_type(tensor)) {
-    case SITU_FLOAT:
-      return (double)*(const float *)data;
-    case SITU_DOUBLE:
-      return *(const double *)data;
-    case SITU_INT32:
-      return *(const int32_t *)data;
-    case SITU_INT64:
-      return (double)*(const int64_t *)data;
-    case SITU_INT8:
-      return *(const int8_t *)data;
-    case SITU_UINT8:
-      return *(const uint8_t *)data;
-    case SITU_INT16:
-      return *(const int16_t *)data;
-    case SITU_UINT16:
-      return *(const uint16_t *)data;
-    default:
-      return 0;
-  }
+  const situ_type type = situ_tensor_type(tensor);
+  if (type_is_real(type)) return number_at(type, data, 0);
+  if (type == SITU_UINT64) return (double)*(const uint64_t *)data;
+  return (double)number_integer_at(type, data, 0);
 }
 
 situ_status op_host_number(const struct call *call, int input, double *value, bool *known) {

@@ -72,7 +72,9 @@ OP_FAMILIES(OP_FAMILY_EXTERN)
 
 /* Where most ops run: everything but strings. */
 #define EVERYWHERE "CPU GPU"
-#define NUMERIC "half float double int32 int64 int8 uint8 int16 uint16 bool"
+#define NUMERIC                                                                             \
+  "bfloat16 half float double int32 int64 int8 uint8 int16 uint16 uint32 uint64 complex64 " \
+  "complex128 bool"
 #define ALL_TYPES NUMERIC " string"
 #define MOVABLE "CPU GPU(" NUMERIC ")" /* of ops that move elements of ALL_TYPES */
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/strbuf.h"
+#include "tensor/type.h"
 
 enum { HOST_PRIORITY = 70, DEVICE_PRIORITY = 210, INITIAL_CAPACITY = 64 };
 
@@ -103,7 +104,7 @@ static unsigned needs_of(const struct conversion *to, const struct node *node) {
   for (int i = 0; to->lacks && i < node->schema->n_attrs; i++) {
     if (node->attrs[i].kind != SITU_ATTR_TYPE) continue;
     if (node->attrs[i].type == SITU_HALF) needs |= NEEDS_HALF;
-    if (node->attrs[i].type == SITU_DOUBLE) needs |= NEEDS_DOUBLE;
+    if (type_real(node->attrs[i].type) == SITU_DOUBLE) needs |= NEEDS_DOUBLE;
   }
   return needs & to->lacks;
 }

@@ -4,6 +4,7 @@
  * equal attributes, types and shapes: copying a recording is cheaper than recording again. */
 #include <string.h>
 
+#include "ops/record.h"
 #include "plan/builder.h"
 #include "tensor/shape.h"
 
@@ -49,7 +50,6 @@ static bool uses_saved_results(const struct builder *builder, const struct node 
 
 static situ_status record(struct builder *builder, const struct node *node, int32_t device,
                           struct recording *recording) {
-  const struct op_def *op = node->schema->op;
   const int32_t n = node->n_inputs + node->n_outputs;
   struct operand inline_buffer[8], *operands = inline_buffer;
   if (n > 8) operands = ARENA_ARRAY(&builder->scratch, struct operand, n);
@@ -73,7 +73,7 @@ static situ_status record(struct builder *builder, const struct node *node, int3
   recorder->n_launches = recorder->n_scratch = 0;
   recorder->next_slot = n + (call.saved != NULL);
   call.to = recorder;
-  return op->record ? call_describe_error(&call, op->record(&call)) : NULL;
+  return call_describe_error(&call, op_record(&call));
 }
 
 situ_status record_node(struct builder *builder, const struct node *node, int32_t device,

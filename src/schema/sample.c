@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "schema/signature.h"
-
-__extension__ typedef _Float16 half;
+#include "tensor/number.h"
+#include "tensor/type.h"
 
 /* The source of sample `number`; empty after the last. */
 static struct word find(const struct schema *schema, int number) {
@@ -63,63 +63,26 @@ uint32_t sample_types(const struct schema *schema, int number) {
 /* Values */
 
 static void store(void *data, situ_type type, int64_t i, double value) {
-  switch (type) {
-    case SITU_FLOAT:
-      ((float *)data)[i] = (float)value;
-      break;
-    case SITU_DOUBLE:
-      ((double *)data)[i] = value;
-      break;
-    case SITU_HALF:
-      ((half *)data)[i] = (half)value;
-      break;
-    case SITU_INT32:
-      ((int32_t *)data)[i] = (int32_t)value;
-      break;
-    case SITU_INT64:
-      ((int64_t *)data)[i] = (int64_t)value;
-      break;
-    case SITU_INT8:
-      ((int8_t *)data)[i] = (int8_t)value;
-      break;
-    case SITU_INT16:
-      ((int16_t *)data)[i] = (int16_t)value;
-      break;
-    case SITU_UINT16:
-      ((uint16_t *)data)[i] = (uint16_t)value;
-      break;
-    default:
-      ((uint8_t *)data)[i] = (uint8_t)value;
-  }
+  number_store(type, data, i, value);
 }
 
 double sample_number(const situ_tensor *tensor, int64_t i) {
   const void *data = situ_tensor_data(tensor);
-  switch (situ_tensor_type(tensor)) {
-    case SITU_FLOAT:
-      return (double)((const float *)data)[i];
-    case SITU_DOUBLE:
-      return ((const double *)data)[i];
-    case SITU_HALF:
-      return (double)((const half *)data)[i];
-    case SITU_INT32:
-      return ((const int32_t *)data)[i];
-    case SITU_INT64:
-      return (double)((const int64_t *)data)[i];
-    case SITU_INT8:
-      return ((const int8_t *)data)[i];
-    case SITU_INT16:
-      return ((const int16_t *)data)[i];
-    case SITU_UINT16:
-      return ((const uint16_t *)data)[i];
-    default:
-      return ((const uint8_t *)data)[i];
-  }
+  const situ_type type = situ_tensor_type(tensor);
+  if (type_is_complex(type)) return number_at(type_real(type), data, i);
+  if (type_is_real(type)) return number_at(type, data, i);
+  if (type == SITU_UINT64) return (double)((const uint64_t *)data)[i];
+  return (double)number_integer_at(type, data, i);
+}
+
+int64_t sample_count_numbers(const situ_tensor *tensor) {
+  const int64_t n = situ_shape_count(situ_tensor_shape(tensor));
+  return type_is_complex(situ_tensor_type(tensor)) ? 2 * n : n;
 }
 
 /* A value of the domain for the type, from a number of the sequence. */
 static double choose(situ_type type, const char *domain, uint32_t random) {
-  const bool real = type == SITU_FLOAT || type == SITU_DOUBLE || type == SITU_HALF;
+  const bool real = type_is_real(type);
   int low = -255, high = 255; /* in 64ths */
   if (type == SITU_BOOL) return random & 1;
   if (!strncmp(domain, ":whole", 6)) return 1 + random % 4;
@@ -130,7 +93,7 @@ static double choose(situ_type type, const char *domain, uint32_t random) {
   if (real) return value;
   if (!strncmp(domain, ":unit", 5)) return random % 2;
   if (*domain == ':') return 1 + random % 9;
-  return type == SITU_UINT8 || type == SITU_UINT16 ? random % 10 : (double)(random % 19) - 9;
+  return type_is_unsigned(type) ? random % 10 : (double)(random % 19) - 9;
 }
 
 /* Fills each row with a distribution: 0.5 at two positions. */
@@ -145,10 +108,32 @@ static void share(void *data, situ_type type, const situ_shape *shape, uint32_t 
   }
 }
 
+/* Fills a complex tensor with the numbers that a real one of twice the size would have. */
+static situ_status make_complex(situ_type type, struct word word, uint32_t seed,
+                                struct arena *arena, situ_tensor **out) {
+  struct attr_value shape;
+  const size_t length = strcspn(word.at, "]") + 1;
+  TRY(attr_parse(SITU_ATTR_SHAPE, word.at, length, arena, &shape));
+  const bool given = length < word.length && word.at[length] == '=';
+  const int64_t n = situ_shape_count(*shape.shape);
+  char *at = (char *)(uintptr_t)word.at + length;
+  void *data = arena_zero(arena, (size_t)(n + 1) * situ_type_size(type));
+  if (!data) return NO_MEMORY();
+  for (int64_t i = 0; i < 2 * n; i++) {
+    seed = seed * 1664525u + 1013904223u;
+    if (given && i % 2) continue;
+    const double value = given ? strtod(at + 1, &at)
+                               : choose(SITU_DOUBLE, length < word.length ? at : "", seed >> 12);
+    number_store(type_real(type), data, i, value);
+  }
+  return situ_tensor_create(type, *shape.shape, data, out);
+}
+
 static situ_status make_tensor(situ_type type, struct word word, uint32_t seed, struct arena *arena,
                                situ_tensor **out) {
   struct attr_value shape;
   const size_t length = strcspn(word.at, "]") + 1;
+  if (type_is_complex(type)) return make_complex(type, word, seed, arena, out);
   TRY(attr_parse(SITU_ATTR_SHAPE, word.at, length, arena, &shape));
   const char *rest = word.at + length;
   const bool given = length < word.length && *rest == '=';

@@ -46,4 +46,7 @@ void sample_free(struct sample *sample);
 /* Element i of a tensor as a number. */
 double sample_number(const situ_tensor *tensor, int64_t i);
 
+/* The numbers that sample_number can return: two per complex element. */
+int64_t sample_count_numbers(const situ_tensor *tensor);
+
 #endif

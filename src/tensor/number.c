@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tensor/type.h"
+
 double number_from_half(uint16_t bits) {
   const int exponent = bits >> 10 & 31, fraction = bits & 1023;
   double value = 0;
@@ -35,10 +37,26 @@ uint16_t number_to_half(double value) {
   return (uint16_t)(sign | (((exponent + 13) << 10) + steps));
 }
 
+double number_from_bfloat16(uint16_t bits) {
+  const uint32_t wide = (uint32_t)bits << 16;
+  float value;
+  memcpy(&value, &wide, sizeof value);
+  return (double)value;
+}
+
+uint16_t number_to_bfloat16(double value) {
+  const float single = (float)value;
+  uint32_t bits;
+  memcpy(&bits, &single, sizeof bits);
+  if (isnan(single)) return (uint16_t)(bits >> 16 & 0x8000) | 0x7fc0;
+  return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
 double number_at(situ_type type, const void *data, int64_t index) {
   if (type == SITU_FLOAT) return (double)((const float *)data)[index];
   if (type == SITU_DOUBLE) return ((const double *)data)[index];
   if (type == SITU_HALF) return number_from_half(((const uint16_t *)data)[index]);
+  if (type == SITU_BFLOAT16) return number_from_bfloat16(((const uint16_t *)data)[index]);
   return 0;
 }
 
@@ -49,6 +67,8 @@ int64_t number_integer_at(situ_type type, const void *data, int64_t index) {
   if (type == SITU_UINT8) return ((const uint8_t *)data)[index];
   if (type == SITU_INT16) return ((const int16_t *)data)[index];
   if (type == SITU_UINT16) return ((const uint16_t *)data)[index];
+  if (type == SITU_UINT32) return ((const uint32_t *)data)[index];
+  if (type == SITU_UINT64) return (int64_t)((const uint64_t *)data)[index];
   if (type == SITU_BOOL) return ((const uint8_t *)data)[index] != 0;
   return 0;
 }
@@ -65,6 +85,38 @@ void number_round(double value, int digits, struct decimal *out) {
   while (out->count > 1 && out->digits[out->count - 1] == '0') out->count--;
 }
 
+double number_as(situ_type type, double value) {
+  if (type == SITU_FLOAT) return (double)(float)value;
+  if (type == SITU_HALF) return number_from_half(number_to_half(value));
+  return type == SITU_BFLOAT16 ? number_from_bfloat16(number_to_bfloat16(value)) : value;
+}
+
+void number_store(situ_type type, void *data, int64_t index, double value) {
+  const int64_t whole = type_is_real(type) || type_is_complex(type) ? 0
+                        : type == SITU_UINT64                       ? (int64_t)(uint64_t)value
+                                                                    : (int64_t)value;
+  const size_t size = situ_type_size(type);
+  char *to = (char *)data + (size_t)index * size;
+  const float single[2] = {(float)value, 0};
+  const double parts[2] = {value, 0};
+  const uint16_t bits = type == SITU_HALF ? number_to_half(value) : number_to_bfloat16(value);
+  if (type == SITU_FLOAT || type == SITU_COMPLEX64)
+    memcpy(to, single, size);
+  else if (type == SITU_DOUBLE || type == SITU_COMPLEX128)
+    memcpy(to, parts, size);
+  else if (type == SITU_HALF || type == SITU_BFLOAT16)
+    memcpy(to, &bits, size);
+  else
+    memcpy(to, &whole, size); /* the low bytes: little-endian machines only */
+}
+
+void number_write_integer(struct strbuf *out, situ_type type, int64_t value) {
+  if (type == SITU_UINT64)
+    strbuf_appendf(out, "%" PRIu64, (uint64_t)value);
+  else
+    strbuf_appendf(out, "%" PRId64, value);
+}
+
 /* Parses the digits as that type. */
 static double parse_as(situ_type type, const struct decimal *decimal) {
   char text[DECIMAL_DIGITS + 32];
@@ -72,7 +124,7 @@ static double parse_as(situ_type type, const struct decimal *decimal) {
            decimal->exponent - decimal->count + 1);
   if (type == SITU_FLOAT) return (double)strtof(text, NULL);
   const double value = strtod(text, NULL);
-  return type == SITU_HALF ? number_from_half(number_to_half(value)) : value;
+  return number_as(type, value);
 }
 
 /* Increments the last of `digits` digits, away from zero. */
@@ -90,7 +142,8 @@ static void increment(struct decimal *decimal, int digits) {
 }
 
 void number_shortest(situ_type type, double value, struct decimal *out) {
-  const int max_digits = type == SITU_HALF ? 5 : type == SITU_FLOAT ? 9 : 17;
+  const bool is_short = type == SITU_HALF || type == SITU_BFLOAT16;
+  const int max_digits = is_short ? 5 : type == SITU_FLOAT ? 9 : 17;
   const double magnitude = fabs(value);
   for (int digits = 1; digits < max_digits; digits++) {
     number_round(value, digits, out);

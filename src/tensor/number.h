@@ -18,7 +18,7 @@ struct decimal {
   bool negative;
 };
 
-/* Returns the shortest digits that parse to the same value of that type (half, float or double). */
+/* Returns the shortest digits that parse to the same value of that floating-point type. */
 void number_shortest(situ_type type, double value, struct decimal *out);
 
 /* Rounds the exact value to a number of digits, at most DECIMAL_DIGITS. */
@@ -31,10 +31,24 @@ void number_write(struct strbuf *out, situ_type type, double value);
 double number_from_half(uint16_t bits);
 uint16_t number_to_half(double value);
 
-/* Returns element `index` of an array of half, float or double. */
+/* Converts the bits of a bfloat16 to double, and a double to the nearest bfloat16. */
+double number_from_bfloat16(uint16_t bits);
+uint16_t number_to_bfloat16(double value);
+
+/* Rounds to the nearest value of a floating-point type. */
+double number_as(situ_type type, double value);
+
+/* Returns element `index` of an array of a floating-point type. */
 double number_at(situ_type type, const void *data, int64_t index);
 
-/* Returns element `index` of an array of an integer type or bool. */
+/* Returns element `index` of an array of an integer type or bool; of uint64 its bits. */
 int64_t number_integer_at(situ_type type, const void *data, int64_t index);
+
+/* Sets element `index` of an array of any numeric type or bool; complex numbers get no imaginary
+ * part. */
+void number_store(situ_type type, void *data, int64_t index, double value);
+
+/* Appends what number_integer_at returned. */
+void number_write_integer(struct strbuf *out, situ_type type, int64_t value);
 
 #endif

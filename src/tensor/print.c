@@ -13,8 +13,19 @@
 #include "tensor/number.h"
 #include "tensor/shape.h"
 #include "tensor/tensor.h"
+#include "tensor/type.h"
 
 enum { PRECISION = 8, THRESHOLD = 1000, EDGE = 3, LINE_WIDTH = 75 };
+
+/* The common format of floats. */
+struct format {
+  bool sign;                               /* a plus sign before numbers that are not negative */
+  int left, right;                         /* characters before and after the point */
+  bool scientific;                         /* scientific notation */
+  int fraction, exponent_digits;           /* its digits */
+  double largest, smallest;                /* of the finite nonzero magnitudes */
+  bool any_special, any_negative_infinity; /* nan, inf */
+};
 
 /* The array and the results of the first pass. */
 struct array {
@@ -23,12 +34,9 @@ struct array {
   const char *data;
   int64_t strides[SITU_MAX_RANK]; /* in elements */
   bool summarize;
-  int width;                               /* width of an integer */
-  int left, right;                         /* characters before and after the point of a float */
-  bool scientific;                         /* scientific notation */
-  int fraction, exponent_digits;           /* its digits */
-  double largest, smallest;                /* of the finite nonzero magnitudes */
-  bool any_special, any_negative_infinity; /* nan, inf */
+  int width;               /* width of an integer */
+  struct format format[2]; /* of floats, or of the real and imaginary parts */
+  int part;                /* the part that is measured or written */
 };
 
 typedef void visit(struct array *array, int64_t index);
@@ -50,41 +58,43 @@ static void visit_elements(struct array *array, int axis, int64_t base, visit *f
   }
 }
 
-static bool is_float(situ_type type) {
-  return type == SITU_FLOAT || type == SITU_DOUBLE || type == SITU_HALF;
+/* Element `index`, or its part that is measured or written. */
+static double float_at(const struct array *array, int64_t index) {
+  const bool is_complex = type_is_complex(array->type);
+  return number_at(type_real(array->type), array->data,
+                   is_complex ? 2 * index + array->part : index);
 }
+
+static struct format *format_of(struct array *array) { return &array->format[array->part]; }
 
 static int max_int(int width, int other) { return width > other ? width : other; }
 
 static void measure_integer(struct array *array, int64_t index) {
   const int64_t value = number_integer_at(array->type, array->data, index);
-  array->width = max_int(array->width, snprintf(NULL, 0, "%" PRId64, value));
+  const int width = array->type == SITU_UINT64 ? snprintf(NULL, 0, "%" PRIu64, (uint64_t)value)
+                                               : snprintf(NULL, 0, "%" PRId64, value);
+  array->width = max_int(array->width, width);
 }
 
 static void measure_range(struct array *array, int64_t index) {
-  const double value = number_at(array->type, array->data, index);
+  struct format *format = format_of(array);
+  const double value = float_at(array, index);
   if (!isfinite(value)) {
-    array->any_special = true;
-    if (isinf(value) && value < 0) array->any_negative_infinity = true;
+    format->any_special = true;
+    if (isinf(value) && value < 0) format->any_negative_infinity = true;
     return;
   }
   const double magnitude = fabs(value);
   if (magnitude == 0) return;
-  if (magnitude > array->largest) array->largest = magnitude;
-  if (array->smallest == 0 || magnitude < array->smallest) array->smallest = magnitude;
+  if (magnitude > format->largest) format->largest = magnitude;
+  if (format->smallest == 0 || magnitude < format->smallest) format->smallest = magnitude;
 }
 
-/* Rounds to the array's type, in which NumPy compares. */
-static double round_to_type(const struct array *array, double value) {
-  if (array->type == SITU_FLOAT) return (double)(float)value;
-  if (array->type == SITU_HALF) return number_from_half(number_to_half(value));
-  return value;
-}
-
-static bool needs_exponents(const struct array *array) {
-  if (array->largest == 0) return false;
-  return array->largest >= 1e8 || array->smallest < round_to_type(array, 1e-4) ||
-         round_to_type(array, array->largest / array->smallest) > 1000;
+/* NumPy compares in the type of the array. */
+static bool needs_exponents(situ_type type, const struct format *format) {
+  if (format->largest == 0) return false;
+  return format->largest >= 1e8 || format->smallest < number_as(type, 1e-4) ||
+         number_as(type, format->largest / format->smallest) > 1000;
 }
 
 /* Returns digits with at most PRECISION after the point. */
@@ -102,34 +112,49 @@ static void digits_scientific(situ_type type, double value, int fraction, struct
   if (out->count - 1 > fraction) number_round(value, fraction + 1, out);
 }
 
+/* Characters of the sign of a number. */
+static int sign_width(const struct format *format, const struct decimal *d) {
+  return d->negative || format->sign;
+}
+
 static void measure_positional(struct array *array, int64_t index) {
-  const double value = number_at(array->type, array->data, index);
+  struct format *format = format_of(array);
+  const double value = float_at(array, index);
   if (!isfinite(value)) return;
   struct decimal d;
-  digits_positional(array->type, value, &d);
+  digits_positional(type_real(array->type), value, &d);
   const int whole = d.exponent < 0 ? 1 : d.exponent + 1;
-  array->left = max_int(array->left, whole + d.negative);
-  array->right = max_int(array->right, d.count - 1 - d.exponent);
+  format->left = max_int(format->left, whole + sign_width(format, &d));
+  format->right = max_int(format->right, d.count - 1 - d.exponent);
 }
 
 static void measure_scientific(struct array *array, int64_t index) {
-  const double value = number_at(array->type, array->data, index);
+  struct format *format = format_of(array);
+  const double value = float_at(array, index);
   if (!isfinite(value)) return;
   struct decimal d;
-  digits_scientific(array->type, value, PRECISION, &d);
-  array->left = max_int(array->left, 1 + d.negative);
-  array->fraction = max_int(array->fraction, d.count - 1);
-  array->exponent_digits = max_int(array->exponent_digits, abs(d.exponent) > 99 ? 3 : 2);
+  digits_scientific(type_real(array->type), value, PRECISION, &d);
+  format->left = max_int(format->left, 1 + sign_width(format, &d));
+  format->fraction = max_int(format->fraction, d.count - 1);
+  format->exponent_digits = max_int(format->exponent_digits, abs(d.exponent) > 99 ? 3 : 2);
+}
+
+static void measure_part(struct array *array, int part) {
+  struct format *format = &array->format[part];
+  array->part = part;
+  format->sign = part == 1;
+  visit_elements(array, 0, 0, measure_range);
+  format->scientific = needs_exponents(type_real(array->type), format);
+  visit_elements(array, 0, 0, format->scientific ? measure_scientific : measure_positional);
+  if (format->scientific) format->right = format->exponent_digits + 2 + format->fraction;
+  if (!format->any_special) return;
+  const int longest = 3 + (format->any_negative_infinity || format->sign); /* -inf, nan */
+  format->left = max_int(format->left, longest - (format->right + 1));
 }
 
 static void measure_floats(struct array *array) {
-  visit_elements(array, 0, 0, measure_range);
-  array->scientific = needs_exponents(array);
-  visit_elements(array, 0, 0, array->scientific ? measure_scientific : measure_positional);
-  if (array->scientific) array->right = array->exponent_digits + 2 + array->fraction;
-  if (!array->any_special) return;
-  const int longest = array->any_negative_infinity ? 4 : 3; /* -inf, nan */
-  array->left = max_int(array->left, longest - (array->right + 1));
+  measure_part(array, 0);
+  if (type_is_complex(array->type)) measure_part(array, 1);
 }
 
 static void pad(struct strbuf *out, int count) {
@@ -152,44 +177,54 @@ static void write_whole(const struct decimal *d, struct strbuf *out) {
     strbuf_append_n(out, i < d->count ? d->digits + i : "0", 1);
 }
 
-static void write_positional(const struct array *array, double value, struct strbuf *out) {
+static void write_sign(const struct format *format, bool negative, struct strbuf *out) {
+  strbuf_append(out, negative ? "-" : format->sign ? "+" : "");
+}
+
+static void write_positional(const struct format *format, situ_type type, double value,
+                             struct strbuf *out) {
   struct decimal d;
-  digits_positional(array->type, value, &d);
+  digits_positional(type, value, &d);
   const int whole = d.exponent < 0 ? 1 : d.exponent + 1;
   const int fraction = max_int(0, d.count - 1 - d.exponent);
-  pad(out, array->left - whole - d.negative);
-  if (d.negative) strbuf_append(out, "-");
+  pad(out, format->left - whole - sign_width(format, &d));
+  write_sign(format, d.negative, out);
   write_whole(&d, out);
   strbuf_append(out, ".");
   write_fraction(&d, fraction, out);
-  pad(out, array->right - fraction);
+  pad(out, format->right - fraction);
 }
 
-static void write_scientific(const struct array *array, double value, struct strbuf *out) {
+static void write_scientific(const struct format *format, situ_type type, double value,
+                             struct strbuf *out) {
   struct decimal d;
-  digits_scientific(array->type, value, array->fraction, &d);
-  if (d.count - 1 < array->fraction) number_round(value, array->fraction + 1, &d);
-  pad(out, array->left - 1 - d.negative);
+  digits_scientific(type, value, format->fraction, &d);
+  if (d.count - 1 < format->fraction) number_round(value, format->fraction + 1, &d);
+  pad(out, format->left - 1 - sign_width(format, &d));
   const int exponent = d.exponent;
   d.exponent = 0;
-  strbuf_appendf(out, "%s%c.", d.negative ? "-" : "", d.digits[0]);
-  write_fraction(&d, array->fraction, out);
-  strbuf_appendf(out, "e%c%0*d", exponent < 0 ? '-' : '+', array->exponent_digits, abs(exponent));
+  write_sign(format, d.negative, out);
+  strbuf_appendf(out, "%c.", d.digits[0]);
+  write_fraction(&d, format->fraction, out);
+  strbuf_appendf(out, "e%c%0*d", exponent < 0 ? '-' : '+', format->exponent_digits, abs(exponent));
 }
 
 static const char *special_name(double value) {
   return isnan(value) ? "nan" : value < 0 ? "-inf" : "inf";
 }
 
-static void write_float(const struct array *array, double value, struct strbuf *out) {
+static void write_float(const struct format *format, situ_type type, double value,
+                        struct strbuf *out) {
   if (!isfinite(value)) {
     const char *word = special_name(value);
-    pad(out, array->left + array->right + 1 - (int)strlen(word));
+    const bool plus = format->sign && *word != '-';
+    pad(out, format->left + format->right + 1 - (int)strlen(word) - plus);
+    strbuf_append(out, plus ? "+" : "");
     strbuf_append(out, word);
-  } else if (array->scientific) {
-    write_scientific(array, value, out);
+  } else if (format->scientific) {
+    write_scientific(format, type, value, out);
   } else {
-    write_positional(array, value, out);
+    write_positional(format, type, value, out);
   }
 }
 
@@ -214,6 +249,38 @@ static void write_single(situ_type type, double value, struct strbuf *out) {
   strbuf_appendf(out, "e%c%02d", d.exponent < 0 ? '-' : '+', abs(d.exponent));
 }
 
+/* Writes a part of a complex scalar: as write_single, without ".0". */
+static void write_single_part(situ_type type, double value, struct strbuf *out) {
+  write_single(type, value, out);
+  if (out->length > 2 && !strcmp(out->data + out->length - 2, ".0"))
+    out->data[out->length -= 2] = 0;
+}
+
+/* Writes as str() of a complex scalar of NumPy: (1+2j), or 2j without a real part. */
+static void write_single_complex(situ_type type, double real, double imag, struct strbuf *out) {
+  const bool is_pure = real == 0 && !signbit(real);
+  if (!is_pure) {
+    strbuf_append(out, "(");
+    write_single_part(type, real, out);
+    strbuf_append(out, signbit(imag) && !isnan(imag) ? "" : "+");
+  }
+  write_single_part(type, imag, out);
+  strbuf_append(out, is_pure ? "j" : "j)");
+}
+
+/* The "j" of an imaginary part follows its last digit. */
+static void write_complex(const struct array *array, double real, double imag, struct strbuf *out) {
+  const situ_type type = type_real(array->type);
+  write_float(&array->format[0], type, real, out);
+  write_float(&array->format[1], type, imag, out);
+  size_t end = out->length;
+  while (end && out->data[end - 1] == ' ') end--;
+  strbuf_append(out, " ");
+  if (out->failed) return;
+  memmove(out->data + end + 1, out->data + end, out->length - end - 1);
+  out->data[end] = 'j';
+}
+
 /* Writes as repr() of Python bytes. */
 static void write_string(situ_string bytes, struct strbuf *out) {
   const char quote =
@@ -234,6 +301,15 @@ static void write_string(situ_string bytes, struct strbuf *out) {
   strbuf_appendf(out, "%c", quote);
 }
 
+static void write_integer(const struct array *array, int64_t index, struct strbuf *out) {
+  const int width = array->shape->rank ? array->width : 0;
+  const int64_t value = number_integer_at(array->type, array->data, index);
+  if (array->type == SITU_UINT64)
+    strbuf_appendf(out, "%*" PRIu64, width, (uint64_t)value);
+  else
+    strbuf_appendf(out, "%*" PRId64, width, value);
+}
+
 static void write_element(const struct array *array, int64_t index, struct strbuf *out) {
   const bool single = array->shape->rank == 0;
   if (array->type == SITU_STRING) {
@@ -241,13 +317,20 @@ static void write_element(const struct array *array, int64_t index, struct strbu
   } else if (array->type == SITU_BOOL) {
     const bool truth = number_integer_at(array->type, array->data, index) != 0;
     strbuf_append(out, !truth ? "False" : single ? "True" : " True");
-  } else if (!is_float(array->type)) {
-    strbuf_appendf(out, "%*" PRId64, single ? 0 : array->width,
-                   number_integer_at(array->type, array->data, index));
+  } else if (type_is_complex(array->type)) {
+    const situ_type part = type_real(array->type);
+    const double real = number_at(part, array->data, 2 * index);
+    const double imag = number_at(part, array->data, 2 * index + 1);
+    if (single)
+      write_single_complex(part, real, imag, out);
+    else
+      write_complex(array, real, imag, out);
+  } else if (!type_is_real(array->type)) {
+    write_integer(array, index, out);
   } else if (single) {
     write_single(array->type, number_at(array->type, array->data, index), out);
   } else {
-    write_float(array, number_at(array->type, array->data, index), out);
+    write_float(&array->format[0], array->type, number_at(array->type, array->data, index), out);
   }
 }
 
@@ -339,7 +422,7 @@ void print_array(situ_type type, const situ_shape *shape, const void *data, stru
     write_element(&array, 0, out);
     return;
   }
-  if (is_float(type))
+  if (type_is_real(type) || type_is_complex(type))
     measure_floats(&array);
   else if (type != SITU_BOOL && type != SITU_STRING)
     visit_elements(&array, 0, 0, measure_integer);

@@ -7,20 +7,29 @@
 
 /* The element types of TensorFlow that situ does not have: DataType, number, name. */
 #define UNSUPPORTED_TYPES(X)            \
-  X(COMPLEX64, 8, "complex64")          \
   X(QINT8, 11, "qint8")                 \
   X(QUINT8, 12, "quint8")               \
   X(QINT32, 13, "qint32")               \
-  X(BFLOAT16, 14, "bfloat16")           \
   X(QINT16, 15, "qint16")               \
   X(QUINT16, 16, "quint16")             \
-  X(COMPLEX128, 18, "complex128")       \
-  X(UINT32, 22, "uint32")               \
-  X(UINT64, 23, "uint64")               \
   X(FLOAT8_E5M2, 24, "float8_e5m2")     \
   X(FLOAT8_E4M3FN, 25, "float8_e4m3fn") \
   X(INT4, 29, "int4")                   \
   X(UINT4, 30, "uint4")
+
+bool type_is_real(situ_type type) {
+  return type == SITU_FLOAT || type == SITU_DOUBLE || type == SITU_HALF || type == SITU_BFLOAT16;
+}
+
+bool type_is_complex(situ_type type) { return type == SITU_COMPLEX64 || type == SITU_COMPLEX128; }
+
+bool type_is_unsigned(situ_type type) {
+  return type == SITU_UINT8 || type == SITU_UINT16 || type == SITU_UINT32 || type == SITU_UINT64;
+}
+
+situ_type type_real(situ_type type) {
+  return type == SITU_COMPLEX64 ? SITU_FLOAT : type == SITU_COMPLEX128 ? SITU_DOUBLE : type;
+}
 
 const char *situ_type_name(situ_type type) {
 #define TYPE_NAME(name, number, bytes, type_name, numpy) \

@@ -1,15 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
- * type.h: errors about element types that situ does not have. */
+ * type.h: classes of element types, and errors about those that situ does not have. */
 #ifndef SITU_TENSOR_TYPE_H
 #define SITU_TENSOR_TYPE_H
 
 #include "base/base.h"
 #include "situ/tensor.h"
 
+/* Return whether a type is a floating-point type, a complex type, an unsigned integer. */
+bool type_is_real(situ_type type);
+bool type_is_complex(situ_type type);
+bool type_is_unsigned(situ_type type);
+
+/* Returns the type of the parts of a complex type; any other type itself. */
+situ_type type_real(situ_type type);
+
 enum { TYPE_ERROR_TEXT = 96 };
 
-/* Writes why a DataType of TensorFlow cannot be used: "uint32 is not supported by situ yet". `name`
- * is its name where the program has one ("DT_UINT32"), or NULL. Returns `out`. */
+/* Writes why a DataType of TensorFlow cannot be used: "qint8 is not supported by situ yet". `name`
+ * is its name where the program has one ("DT_QINT8"), or NULL. Returns `out`. */
 const char *type_error(int64_t number, const char *name, char out[TYPE_ERROR_TEXT]);
 
 #endif

@@ -126,8 +126,11 @@ def cast(attrs, x):
     to = attrs["DstT"]
     if to == "bool":
         return x != 0
+    if to.startswith("complex"):
+        return x.astype(np.complex128)
+    x = x.real
     whole = np.trunc(x).astype(np.int64) if is_real(x) else x.astype(np.int64)
-    return x.astype(np.float64) if to.startswith("float") else whole.astype(to)
+    return x.astype(np.float64) if "float" in to else whole.astype(to)
 
 
 def select(_, condition, x, y):
@@ -279,7 +282,10 @@ OURS = {**ROWS, **IMAGE, **MATRIX, **SCAN, **NORM}
 
 def wide(entry):
     """An input in the type to compute in."""
-    kind = np.dtype(entry["type"]).kind
+    kind = "f" if entry["type"] == "bfloat16" else np.dtype(entry["type"]).kind
+    if kind == "c":
+        parts = np.array(entry["values"], np.float64)
+        return parts.view(np.complex128).reshape(entry["shape"])
     to = {"f": np.float64, "b": np.bool_}.get(kind, np.int64)
     return np.array(entry["values"]).astype(to).reshape(entry["shape"])
 
@@ -313,6 +319,8 @@ def main():
         case = json.loads(line)
         for number, array in enumerate(results(case)):
             shape = "[" + ",".join(map(str, array.shape)) + "]"
+            if array.dtype.kind == "c":
+                array = np.ascontiguousarray(array).ravel().view(np.float64)
             values = " ".join(f"{v:.14g}" if is_real(array) else str(int(v))
                               for v in array.ravel()[::max(1, -(-array.size // 100))])
             print(case["op"], case["type"], case["sample"], number, shape, values)

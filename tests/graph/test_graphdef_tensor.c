@@ -126,7 +126,7 @@ static void wrong_tensors(void **state) {
   expect_bad("DT_FLOAT",
              "tensor_shape { dim {} dim {} dim {} dim {} dim {} dim {} dim {} dim {} dim {} }",
              "more than 8 dimensions");
-  expect_bad("DT_COMPLEX64", "", "complex64 is not supported by situ yet");
+  expect_bad("DT_QINT8", "", "qint8 is not supported by situ yet");
   expect_wrong("node { name: 'a' op: 'Const' attr { key: 'value' value { tensor { } } } }",
                "a tensor has no dtype");
 }

@@ -32,6 +32,8 @@ TYPES = [
     Type("u8", "i32", "uint8", 1, 0, 1, 0, 0),
     Type("i16", "i32", "int16", 2, 0, 1, 0, 1),
     Type("u16", "i32", "uint16", 2, 0, 1, 0, 0),
+    Type("u32", "u32", "uint32", 4, 0, 1, 0, 0),
+    Type("u64", "u64", "uint64", 8, 0, 1, 0, 0),
     Type("u8", "i32", "truth", 1, 0, 0, 1, 0),
 ]
 ASSEMBLED = re.compile(

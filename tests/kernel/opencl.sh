@@ -39,6 +39,8 @@ check_types() {
   check "$1" uchar int uint8 1 0 1 0 0
   check "$1" short int int16 2 0 1 0 1
   check "$1" ushort int uint16 2 0 1 0 0
+  check "$1" uint uint uint32 4 0 1 0 0
+  check "$1" ulong ulong uint64 8 0 1 0 0
   check "$1" uchar int truth 1 0 0 1 0
 }
 

@@ -9,7 +9,9 @@
 #include <math.h>
 
 #include "schema/sample.h"
+#include "tensor/number.h"
 #include "tensor/shape.h"
+#include "tensor/type.h"
 
 enum { OUTPUTS = 16, DEVICES = 8 };
 
@@ -61,7 +63,7 @@ static bool supported(const struct sample *sample, const situ_device *device) {
     if (sample->attrs[i].kind != SITU_ATTR_TYPE) continue;
     const situ_type type = (situ_type)sample->attrs[i].integer;
     if (type == SITU_HALF && !device->has_half) return false;
-    if (type == SITU_DOUBLE && !device->has_double) return false;
+    if (type_real(type) == SITU_DOUBLE && !device->has_double) return false;
     values[schema_attr(sample->schema, sample->attrs[i].name)].type = type;
   }
   return schema_supports(sample->schema, values, device->kind);
@@ -105,7 +107,18 @@ static void check_unknowns(const struct sample *sample, situ_tensor *const *resu
 
 /* How far apart two numbers of a type may be, for a value of about 1. */
 static double tolerance(situ_type type) {
-  return type == SITU_FLOAT ? 4e-6 : type == SITU_DOUBLE ? 1e-12 : type == SITU_HALF ? 2e-3 : 0;
+  switch (type_real(type)) {
+    case SITU_FLOAT:
+      return 4e-6;
+    case SITU_DOUBLE:
+      return 1e-12;
+    case SITU_HALF:
+      return 2e-3;
+    case SITU_BFLOAT16:
+      return 2e-2;
+    default:
+      return 0;
+  }
 }
 
 static bool agree(situ_type type, double have, double want) {
@@ -119,7 +132,7 @@ static bool same(const situ_tensor *a, const situ_tensor *b, bool to_the_bit) {
   if (bytes != situ_tensor_bytes(b)) return false;
   if (!memcmp(situ_tensor_data(a), situ_tensor_data(b), bytes)) return true;
   bool all = !to_the_bit;
-  for (int64_t i = 0; all && i < situ_shape_count(situ_tensor_shape(a)); i++)
+  for (int64_t i = 0; all && i < sample_count_numbers(a); i++)
     all = agree(situ_tensor_type(a), sample_number(b, i), sample_number(a, i));
   return all;
 }
@@ -259,9 +272,10 @@ static const char *find_line(const char *key) {
 
 /* The type whose golden values a type shares. */
 static situ_type base_of(situ_type type) {
-  if (type == SITU_DOUBLE || type == SITU_HALF) return SITU_FLOAT;
+  if (type_is_real(type)) return SITU_FLOAT;
+  if (type == SITU_COMPLEX128) return SITU_COMPLEX64;
   if (type == SITU_INT64 || type == SITU_INT8 || type == SITU_INT16) return SITU_INT32;
-  return type == SITU_UINT16 ? SITU_UINT8 : type;
+  return type_is_unsigned(type) ? SITU_UINT8 : type;
 }
 
 static const char *golden_of(const struct sample *sample, int number, situ_type type, int output) {
@@ -285,7 +299,12 @@ static double next_value(situ_type type, char **at) {
       return (double)(float)strtod(*at, at);
     case SITU_HALF:
       return (double)(half)strtod(*at, at);
+    case SITU_BFLOAT16:
+      return number_as(type, strtod(*at, at));
+    case SITU_COMPLEX64:
+      return (double)(float)strtod(*at, at);
     case SITU_DOUBLE:
+    case SITU_COMPLEX128:
       return strtod(*at, at);
     case SITU_INT32:
       return (int32_t)strtoll(*at, at, 10);
@@ -297,6 +316,10 @@ static double next_value(situ_type type, char **at) {
       return (int16_t)strtoll(*at, at, 10);
     case SITU_UINT16:
       return (uint16_t)strtoll(*at, at, 10);
+    case SITU_UINT32:
+      return (uint32_t)strtoll(*at, at, 10);
+    case SITU_UINT64:
+      return (double)(uint64_t)strtoll(*at, at, 10);
     default:
       return (double)strtoll(*at, at, 10);
   }
@@ -310,7 +333,7 @@ static void compare(const struct sample *sample, int number, situ_type type,
   snprintf(said, sizeof said, "%.*s", (int)length, line);
   assert_string_equal(said, shape_print(&shape, text));
   char *at = (char *)(uintptr_t)line + length;
-  const int64_t n = situ_shape_count(shape), step = max_i64(1, (n + 99) / 100);
+  const int64_t n = sample_count_numbers(result), step = max_i64(1, (n + 99) / 100);
   for (int64_t i = 0; i < n; i += step) {
     const situ_type own = situ_tensor_type(result);
     const double want = next_value(own, &at), have = sample_number(result, i);
@@ -345,7 +368,7 @@ static void print_tensor(const situ_tensor *tensor) {
   printf("{\"type\": \"%s\", \"shape\": [", situ_type_numpy(situ_tensor_type(tensor)));
   for (int d = 0; d < shape.rank; d++) printf("%s%lld", d ? ", " : "", (long long)shape.dim[d]);
   printf("], \"values\": [");
-  for (int64_t i = 0; i < situ_shape_count(shape); i++)
+  for (int64_t i = 0; i < sample_count_numbers(tensor); i++)
     printf("%s%.17g", i ? ", " : "", sample_number(tensor, i));
   printf("]}");
 }
@@ -408,6 +431,7 @@ static void print_case(const struct sample *sample, int number, situ_type type) 
 
 /* Types that say all: others have the same inputs, or differ only in precision. */
 static bool says_all(const struct schema *schema, uint32_t types, int type) {
+  if (type == SITU_BFLOAT16) return false;
   if (schema->op->flags & OP_STATEFUL || types == 1) return true;
   const situ_type base = base_of((situ_type)type);
   return (int)base == type || !(types >> base & 1);

@@ -23,7 +23,7 @@
     const i64 r = i / inner, batch = r < span ? 0 : r / span;                                      \
     const i64 pick = (i64)index[batch * picks + r % picks];                                        \
     const bool good = pick >= 0 && pick < size;                                                    \
-    y[i] = good ? x[(r / picks * size + pick) * inner + i % inner] : (T)0;                         \
+    y[i] = good ? x[(r / picks * size + pick) * inner + i % inner] : ZERO;                         \
   }
 #endif
 GATHER(i32)

@@ -8,6 +8,7 @@
 #include "tensor/number.h"
 #include "tensor/shape.h"
 #include "tensor/tensor.h"
+#include "tensor/type.h"
 
 /* A shape with one more dimension in front. */
 situ_shape list_elements_stacked(int64_t count, const situ_shape *shape) {
@@ -208,7 +209,8 @@ situ_status list_elements_add(situ_tensor *const *items, int count, situ_tensor 
   const situ_tensor *first = items[0];
   situ_tensor *sum = NULL;
   TRY(tensor_create_raw(first->type, first->shape, &sum));
-  const int64_t n = situ_shape_count(first->shape);
+  const situ_type type = type_real(first->type);
+  const int64_t n = situ_shape_count(first->shape) * (type_is_complex(first->type) ? 2 : 1);
   situ_status status = NULL;
   for (int k = 0; k < count && !status; k++) {
     situ_tensor *host = NULL;
@@ -218,14 +220,11 @@ situ_status list_elements_add(situ_tensor *const *items, int count, situ_tensor 
     const void *from = status ? NULL : situ_tensor_data(host);
     void *to = sum->buffer->host;
     for (int64_t i = 0; !status && i < n; i++) {
-      const double value = number_at(first->type, from, i);
-      if (first->type == SITU_FLOAT)
+      const double value = number_at(type, from, i);
+      if (type == SITU_FLOAT)
         ((float *)to)[i] = (k ? ((float *)to)[i] : 0) + ((const float *)from)[i];
-      else if (first->type == SITU_DOUBLE)
-        ((double *)to)[i] = (k ? ((double *)to)[i] : 0) + value;
       else
-        ((uint16_t *)to)[i] =
-            number_to_half((k ? number_from_half(((uint16_t *)to)[i]) : 0) + value);
+        number_store(type, to, i, (k ? number_at(type, to, i) : 0) + value);
     }
     situ_tensor_release(host);
   }

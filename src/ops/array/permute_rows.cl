@@ -5,5 +5,5 @@
 KERNEL(reorder_rows, IN(T, x), IN(i64, order), OUT(T, y), SIZE(inner), SIZE(n)) {
   EACH(i, n);
   const i64 row = order[i / inner];
-  y[i] = row < 0 ? (T)0 : x[row * inner + i % inner];
+  y[i] = row < 0 ? ZERO : x[row * inner + i % inner];
 }

@@ -7,6 +7,7 @@
 #include "ops/array/scatter.h"
 #include "ops/array/strided_copy.h"
 #include "tensor/shape.h"
+#include "tensor/type.h"
 
 #define KERNELS "ops/array/scatter.cl"
 #include "kernel/types.h"
@@ -67,14 +68,26 @@ situ_status scatter_chain(struct call *call, int32_t rows, int64_t picks, int64_
 
 situ_status scatter_clear(struct call *call, situ_type type, int32_t slot,
                           enum scatter_identity identity, int64_t n) {
+  if (type_is_complex(type) && identity == SCATTER_ZERO) n *= 2;
+  if (type_is_complex(type)) type = type_real(type);
   return LAUNCH(call, &put_identity_kernel, type == SITU_BOOL ? SITU_UINT8 : type, n, GRAIN, 0,
                 ARG_AT(slot), ARG_INT(identity), ARG_INT(n));
+}
+
+/* Whether a kernel treats the parts of complex numbers alike. */
+static bool is_linear(const struct kernel *f) {
+  return f == &scatter_update_kernel || f == &scatter_add_kernel || f == &scatter_sub_kernel;
 }
 
 situ_status scatter_rows(struct call *call, const struct kernel *f, situ_type type,
                          const struct scatter_rows *s) {
   const int64_t grain = max_i64(1, GRAIN / max_i64(1, s->picks));
   if (!s->picks) return NULL;
+  if (type_is_complex(type) && !s->one && is_linear(f)) { /* twice as many real numbers */
+    struct scatter_rows parts = *s;
+    parts.inner *= 2;
+    return scatter_rows(call, f, type_real(type), &parts);
+  }
   return LAUNCH(call, f, type, s->inner, grain, (double)s->inner * (double)s->picks,
                 ARG_AT(s->rows), ARG_AT(s->updates), ARG_AT(s->to), ARG_INT(s->picks),
                 ARG_INT(s->inner), ARG_INT(s->one ? 0 : s->inner), ARG_INT(s->inner));
@@ -366,6 +379,8 @@ static void tensor_scatter_extreme_grad(struct gradient *g) {
     .record = record_nd_##word                                                                     \
   }
 
+#define LINEAR TYPE_NAMES_NUMBER " complex64 complex128"
+
 static const struct op_def op_defs[] = {
     {.name = "GatherNd",
      .inputs = "params:Tparams indices:Tindices",
@@ -386,7 +401,7 @@ static const struct op_def op_defs[] = {
     {.name = "ScatterNd",
      .inputs = "indices:Tindices updates:T shape:Tindices",
      .outputs = "output:T",
-     .attrs = "T:{" TYPE_NAMES_NUMBER "} Tindices:{int32 int64}=int32" POLICY,
+     .attrs = "T:{" LINEAR "} Tindices:{int32 int64}=int32" POLICY,
      .python = "scatter_nd",
      .doc = "Scatters updates into a tensor of zeros; updates of equal indices are added.",
      .args = "indices: Index tuples in the last dimension.\n"
@@ -403,10 +418,10 @@ static const struct op_def op_defs[] = {
     TENSOR_SCATTER(Update, update, NUMERIC, "tensor_scatter_nd_update",
                    "A copy of the tensor with elements or slices replaced.",
                    .grad = tensor_scatter_update_grad),
-    TENSOR_SCATTER(Add, add, TYPE_NAMES_NUMBER, "tensor_scatter_nd_add",
+    TENSOR_SCATTER(Add, add, LINEAR, "tensor_scatter_nd_add",
                    "A copy of the tensor with updates added to elements or slices.",
                    .grad = tensor_scatter_add_grad),
-    TENSOR_SCATTER(Sub, sub, TYPE_NAMES_NUMBER, "tensor_scatter_nd_sub",
+    TENSOR_SCATTER(Sub, sub, LINEAR, "tensor_scatter_nd_sub",
                    "A copy of the tensor with updates subtracted from elements or slices.",
                    .grad = tensor_scatter_sub_grad),
     TENSOR_SCATTER(
@@ -418,15 +433,15 @@ static const struct op_def op_defs[] = {
         "A copy of the tensor with elements or slices replaced by their minimum with updates.",
         .grad = tensor_scatter_extreme_grad),
     SCATTER(Update, update, NUMERIC, "true", "Replaces"),
-    SCATTER(Add, add, TYPE_NAMES_NUMBER, "false", "Adds updates to"),
-    SCATTER(Sub, sub, TYPE_NAMES_NUMBER, "false", "Subtracts updates from"),
+    SCATTER(Add, add, LINEAR, "false", "Adds updates to"),
+    SCATTER(Sub, sub, LINEAR, "false", "Subtracts updates from"),
     SCATTER(Mul, mul, TYPE_NAMES_NUMBER, "false", "Multiplies by updates the"),
     SCATTER(Div, div, TYPE_NAMES_NUMBER, "false", "Divides by updates the"),
     SCATTER(Min, min, TYPE_NAMES_NUMBER, "false", "Takes the minimum with updates of"),
     SCATTER(Max, max, TYPE_NAMES_NUMBER, "false", "Takes the maximum with updates of"),
     SCATTER_ND(Update, update, NUMERIC, "true", "Replaces"),
-    SCATTER_ND(Add, add, TYPE_NAMES_NUMBER, "false", "Adds updates to"),
-    SCATTER_ND(Sub, sub, TYPE_NAMES_NUMBER, "false", "Subtracts updates from"),
+    SCATTER_ND(Add, add, LINEAR, "false", "Adds updates to"),
+    SCATTER_ND(Sub, sub, LINEAR, "false", "Subtracts updates from"),
 };
 
 OP_FAMILY(scatter, op_defs);

@@ -10,7 +10,7 @@ KERNEL(put_value, IN(T, v), OUT(T, y), SIZE(n)) {
 
 KERNEL(put_zeros, OUT(T, y), SIZE(n)) {
   EACH(i, n);
-  y[i] = (T)0;
+  y[i] = ZERO;
 }
 
 /* Element i of x, which is dense, goes to y at `start` plus its index times the strides. */

@@ -34,7 +34,7 @@ RANGE(tile, IN(T, x), OUT(T, y), SIZES(dim), SIZES(own)) {
 
 /* y[i] = x[i - before], and v[0] (or 0) where that is outside. */
 RANGE(pad, IN(T, x), IN(T, v), OUT(T, y), SIZES(dim), SIZES(own), SIZES(before), SIZE(given)) {
-  const T value = given ? v[0] : 0;
+  const T value = given ? v[0] : ZERO;
   i64 at = begin % dim[7];
   for (i64 i = begin, m; i < end; i += m, at = 0) {
     const i64 start = JOIN(row_start, T_NAME)(i / dim[7], dim, own, before, false);
@@ -74,7 +74,7 @@ KERNEL(pad, IN(T, x), IN(T, v), OUT(T, y), SIZES(dim), SIZES(own), SIZES(before)
     rest /= dim[k];
     stride *= own[k];
   }
-  y[i] = inside ? x[start] : given ? v[0] : (T)0;
+  y[i] = inside ? x[start] : given ? v[0] : ZERO;
 }
 #endif
 

@@ -17,7 +17,11 @@ KERNEL(transpose, IN(T, x), OUT(T, y), SIZES(dim), SIZES(stride), SIZE(n)) {
 #define LANES (16 / (int)sizeof(T))
 #define LINE (64 / (int)sizeof(T))
 #define VECTOR JOIN(lanes, T_NAME)
+#if T_NAME == 128
+typedef u64 VECTOR __attribute__((vector_size(16), aligned(8), may_alias));
+#else
 typedef T VECTOR __attribute__((vector_size(16), aligned(sizeof(T)), may_alias));
+#endif
 
 /* The first and the second halves of two vectors, their elements by turns. */
 #if T_NAME == 8
@@ -31,7 +35,7 @@ typedef T VECTOR __attribute__((vector_size(16), aligned(sizeof(T)), may_alias))
 #elif T_NAME == 32
 #define EVEN(a, b) __builtin_shufflevector(a, b, 0, 4, 1, 5)
 #define ODD(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
-#else
+#else /* not used for one element of 16 bytes */
 #define EVEN(a, b) __builtin_shufflevector(a, b, 0, 2)
 #define ODD(a, b) __builtin_shufflevector(a, b, 1, 3)
 #endif

@@ -9,6 +9,7 @@
 #include "ops/ops.h"
 #include "tensor/shape.h"
 #include "tensor/tensor.h"
+#include "tensor/type.h"
 
 static int64_t element(const situ_tensor *tensor, int64_t i) {
   const void *data = situ_tensor_data(tensor);
@@ -26,10 +27,11 @@ static void put(void *data, situ_type type, int64_t i, int64_t value) {
 static bool is_set(const situ_tensor *tensor, int64_t i) {
   const size_t size = situ_type_size(tensor->type);
   const unsigned char *at = (const unsigned char *)situ_tensor_data(tensor) + (size_t)i * size;
-  const bool real =
-      tensor->type == SITU_FLOAT || tensor->type == SITU_DOUBLE || tensor->type == SITU_HALF;
-  for (size_t k = 0; k < size; k++)
-    if (at[k] & (real && k == size - 1 ? 0x7f : 0xff)) return true; /* -0 is 0 */
+  const situ_type part = type_real(tensor->type);
+  const size_t part_size = situ_type_size(part);
+  const bool real = type_is_real(part);
+  for (size_t k = 0; k < size; k++) /* -0 is 0 */
+    if (at[k] & (real && k % part_size == part_size - 1 ? 0x7f : 0xff)) return true;
   return false;
 }
 

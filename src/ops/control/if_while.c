@@ -106,7 +106,8 @@ static situ_status if_grad_shape(struct call *call) {
 static bool is_nonzero(const char *data, situ_type type, size_t bytes) {
   if (type == SITU_FLOAT) return *(const float *)(const void *)data != 0;
   if (type == SITU_DOUBLE) return *(const double *)(const void *)data != 0;
-  if (type == SITU_HALF) return *(const uint16_t *)(const void *)data & 0x7fff;
+  if (type == SITU_HALF || type == SITU_BFLOAT16)
+    return *(const uint16_t *)(const void *)data & 0x7fff;
   bool any = false;
   for (size_t i = 0; i < bytes; i++) any = any || data[i];
   return any;

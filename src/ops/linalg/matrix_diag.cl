@@ -5,7 +5,7 @@
 KERNEL(diagonal_put, IN(T, d), OUT(T, y), SIZE(size), SIZE(n)) {
   EACH(i, n);
   const i64 row = i / size % size, column = i % size;
-  y[i] = row == column ? d[i / size / size * size + row] : (T)0;
+  y[i] = row == column ? d[i / size / size * size + row] : ZERO;
 }
 
 KERNEL(diagonal_take, IN(T, x), OUT(T, d), SIZE(rows), SIZE(columns), SIZE(length), SIZE(n)) {
@@ -27,5 +27,5 @@ KERNEL(band_part, IN(T, x), OUT(T, y), SIZE(rows), SIZE(columns), SIZE(lower), S
   const i64 row = i / columns % rows, column = i % columns;
   const bool kept =
       (lower < 0 || row - column <= lower) && (upper < 0 || column - row <= upper);
-  y[i] = kept ? x[i] : (T)0;
+  y[i] = kept ? x[i] : ZERO;
 }

@@ -4,6 +4,7 @@
 
 #include "ops/gradient.h"
 #include "ops/ops.h"
+#include "tensor/type.h"
 
 #define KERNELS "ops/math/cast.cl"
 #include "kernel/types.h"
@@ -17,7 +18,22 @@ KERNEL_TABLE(cast_int8, ANY);
 KERNEL_TABLE(cast_uint8, ANY);
 KERNEL_TABLE(cast_int16, ANY);
 KERNEL_TABLE(cast_uint16, ANY);
+KERNEL_TABLE(cast_uint32, ANY);
+KERNEL_TABLE(cast_uint64, ANY);
 KERNEL_TABLE(cast_truth, ANY);
+
+static const struct kernel widen_kernel = {
+    .name = "widen_bfloat16", .file = types_file, .host = {[SITU_FLOAT] = widen_bfloat16_float}};
+static const struct kernel narrow_kernel = {
+    .name = "narrow_bfloat16", .file = types_file, .host = {[SITU_FLOAT] = narrow_bfloat16_float}};
+static const struct kernel from_real_kernel = {
+    .name = "complex_from_real",
+    .file = types_file,
+    .host = {[SITU_FLOAT] = complex_from_real_float, [SITU_DOUBLE] = complex_from_real_double}};
+static const struct kernel part_kernel = {
+    .name = "part_of_complex",
+    .file = types_file,
+    .host = {[SITU_FLOAT] = part_of_complex_float, [SITU_DOUBLE] = part_of_complex_double}};
 
 /* By the type of the result. */
 static const struct kernel *const kernels[MAX_TYPES] = {
@@ -26,10 +42,53 @@ static const struct kernel *const kernels[MAX_TYPES] = {
 #undef TO
 };
 
+/* A conversion that is one kernel. */
+static situ_status cast_once(struct call *call, const struct kernel *kernel, situ_type type,
+                             int32_t from, int32_t to, int64_t n) {
+  return LAUNCH(call, kernel, type, n, GRAIN, (double)n, ARG_AT(from), ARG_AT(to), ARG_INT(n));
+}
+
+situ_status cast_record_part(struct call *call, situ_type real, int32_t from, int part, int32_t to,
+                             int64_t n) {
+  return LAUNCH(call, &part_kernel, real, n, GRAIN, 0, ARG_AT(from), ARG_AT(to), ARG_INT(part),
+                ARG_INT(n));
+}
+
+/* From bfloat16 through float, from complex numbers through their real parts. */
+static situ_status cast_from(struct call *call, situ_type from_type, int32_t from,
+                             situ_type to_type, int32_t to, int64_t n) {
+  const situ_type middle = from_type == SITU_BFLOAT16 ? SITU_FLOAT : type_real(from_type);
+  int32_t between = to;
+  if (middle != to_type) TRY(call_scratch(call, (size_t)n * situ_type_size(middle), &between));
+  if (from_type == SITU_BFLOAT16)
+    TRY(cast_once(call, &widen_kernel, middle, from, between, n));
+  else
+    TRY(cast_record_part(call, middle, from, 0, between, n));
+  return middle == to_type ? NULL : cast_record(call, middle, between, to_type, to, n);
+}
+
+/* To bfloat16 through float, to complex numbers through their real parts. */
+static situ_status cast_to(struct call *call, situ_type from_type, int32_t from, situ_type to_type,
+                           int32_t to, int64_t n) {
+  const situ_type middle = to_type == SITU_BFLOAT16 ? SITU_FLOAT : type_real(to_type);
+  const struct kernel *kernel = to_type == SITU_BFLOAT16 ? &narrow_kernel : &from_real_kernel;
+  int32_t between = from;
+  if (middle != from_type) {
+    TRY(call_scratch(call, (size_t)n * situ_type_size(middle), &between));
+    TRY(cast_record(call, from_type, from, middle, between, n));
+  }
+  return cast_once(call, kernel, middle, between, to, n);
+}
+
 situ_status cast_record(struct call *call, situ_type from_type, int32_t from, situ_type to_type,
                         int32_t to, int64_t n) {
-  return LAUNCH(call, kernels[to_type], from_type, n, GRAIN, (double)n, ARG_AT(from), ARG_AT(to),
-                ARG_INT(n));
+  if (type_is_complex(from_type) && type_is_complex(to_type))
+    return cast_once(call, kernels[type_real(to_type)], type_real(from_type), from, to, 2 * n);
+  if (type_is_complex(from_type) || from_type == SITU_BFLOAT16)
+    return cast_from(call, from_type, from, to_type, to, n);
+  if (type_is_complex(to_type) || to_type == SITU_BFLOAT16)
+    return cast_to(call, from_type, from, to_type, to, n);
+  return cast_once(call, kernels[to_type], from_type, from, to, n);
 }
 
 static situ_status record(struct call *call) {
@@ -64,10 +123,12 @@ static const struct op_def op_defs[] = {
              "DstT: Element type of the result.\n"
              "Truncate: Must be false for reals of a smaller type: they are rounded to the nearest "
              "value.",
-     .samples = "DstT=float [3,4]; DstT=double [3,4]; DstT=half [3,4]; DstT=int32 [3,4]; "
-                "DstT=int64 [5]; DstT=int8 [3,4]; DstT=uint8 [3,4]:pos; DstT=int16 [3,4]; "
-                "DstT=uint16 [3,4]:pos; DstT=bool [3,4]; "
-                "DstT=int32 []; DstT=float [0,2]",
+     .samples =
+         "DstT=float [3,4]; DstT=double [3,4]; DstT=half [3,4]; DstT=int32 [3,4]; "
+         "DstT=int64 [5]; DstT=int8 [3,4]; DstT=uint8 [3,4]:pos; DstT=int16 [3,4]; "
+         "DstT=uint16 [3,4]:pos; DstT=uint32 [3,4]:pos; DstT=uint64 [3,4]:pos; "
+         "DstT=bfloat16 [3,4]; DstT=complex64 [3,4]; DstT=complex128 [3,4]; DstT=bool [3,4]; "
+         "DstT=int32 []; DstT=float [0,2]",
      .devices = EVERYWHERE,
      .shape = cast_shape,
      .record = record,

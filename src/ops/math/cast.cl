@@ -1,10 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cast.cl: one kernel per output type, for all input types. Reals convert to small integers
- * through int, so that overflow wraps on every device. */
+ * cast.cl: one kernel per output type, for all input types but bfloat16 and complex ones, which are
+ * converted through float and their parts. Reals convert to small integers through int, so that
+ * overflow wraps on every device. */
 #if T_IS_REAL
 #define whole(x) (i32)(x)
 #else
 #define whole(x) (x)
+#endif
+
+/* Negative numbers wrap, also where the conversion of the device saturates. */
+#if T_IS_REAL
+#define unsigned_of(x) ((x) < 0 ? (u64)(i64)(x) : (u64)(x))
+#else
+#define unsigned_of(x) (x)
 #endif
 
 #define CAST(word, D, f)                                   \
@@ -27,7 +35,40 @@ CAST(int8, i8, whole(x))
 CAST(uint8, u8, whole(x))
 CAST(int16, i16, whole(x))
 CAST(uint16, u16, whole(x))
+CAST(uint32, u32, unsigned_of(x))
+CAST(uint64, u64, unsigned_of(x))
 CAST(truth, u8, x != 0)
 
 #undef CAST
 #undef whole
+#undef unsigned_of
+
+/* Conversions between float and bfloat16, and between real and complex numbers. */
+#if T_IS_REAL && T_BYTES >= 4
+KERNEL(complex_from_real, IN(T, x), OUT(T, y), SIZE(n)) {
+  EACH(i, n);
+  y[2 * i] = x[i];
+  y[2 * i + 1] = (T)0;
+}
+
+/* Part `part` of complex numbers: 0 is the real one. */
+KERNEL(part_of_complex, IN(T, x), OUT(T, y), SIZE(part), SIZE(n)) {
+  EACH(i, n);
+  y[i] = x[2 * i + part];
+}
+
+#if T_BYTES == 4
+KERNEL(widen_bfloat16, IN(u16, x), OUT(T, y), SIZE(n)) {
+  EACH(i, n);
+  y[i] = as_float((u32)x[i] << 16);
+}
+
+/* Rounds to nearest, ties to even. NaN stays NaN. */
+KERNEL(narrow_bfloat16, IN(T, x), OUT(u16, y), SIZE(n)) {
+  EACH(i, n);
+  const u32 bits = as_uint(x[i]);
+  const u32 rounded = (bits + 0x7fffu + (bits >> 16 & 1)) >> 16;
+  y[i] = (u16)((bits & 0x7fffffffu) > 0x7f800000u ? (bits >> 16 & 0x8000u) | 0x7fc0u : rounded);
+}
+#endif
+#endif

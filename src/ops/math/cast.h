@@ -9,4 +9,9 @@
 situ_status cast_record(struct call *call, situ_type from_type, int32_t from, situ_type to_type,
                         int32_t to, int64_t n) SITU_MUST_USE;
 
+/* Records the extraction of part `part` (0: real, 1: imaginary) of `n` complex numbers, whose parts
+ * have type `real`. */
+situ_status cast_record_part(struct call *call, situ_type real, int32_t from, int part, int32_t to,
+                             int64_t n) SITU_MUST_USE;
+
 #endif

@@ -75,7 +75,10 @@ static void cumprod_grad(struct gradient *g) {
  * stands for log(0), so that the second derivative is no NaN. */
 static struct term exp_sums(struct gradient *g, struct term dy) {
   const situ_type type = gradient_type(g, g->in[0]);
-  const double lowest = type == SITU_HALF ? -65504.0 : type == SITU_FLOAT ? -FLT_MAX : -DBL_MAX;
+  const double lowest = type == SITU_HALF       ? -65504.0
+                        : type == SITU_BFLOAT16 ? -0x1.fep127
+                        : type == SITU_FLOAT    ? -FLT_MAX
+                                                : -DBL_MAX;
   const struct term positive = OP(g, "Greater", dy, gradient_number(g, type, 0));
   const struct term logs =
       OP(g, "SelectV2", positive, OP(g, "Log", OP(g, "Abs", dy)), gradient_number(g, type, lowest));

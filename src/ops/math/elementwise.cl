@@ -5,6 +5,7 @@
 
 /* Words of elementwise.def that depend on the type. */
 #if T_IS_REAL
+#define negative(x) ((x) < 0)
 #define magnitude(x) fabs(x)
 #define rounded(x) rint(x)
 #define quotient(x, y) ((x) / (y))
@@ -74,26 +75,35 @@ INLINE C JOIN(polygamma, T_NAME)(C n, C x) {
 #elif T_IS_INTEGER
 #define magnitude(x) ((x) < 0 ? -(x) : (x))
 #define rounded(x) (x)
+#if T_IS_SIGNED
+#define negative(x) ((x) < 0)
 /* x / -1 is taken out: it traps where it overflows. */
 #define quotient(x, y) ((y) == -1 ? -(x) : (x) / (y))
 #define remainder_of(x, y) ((y) == -1 ? 0 : (x) % (y))
-#define floor_quotient(x, y) JOIN(floor_part, T_NAME)(x, y)
+#else
+#define negative(x) false
+#define quotient(x, y) ((x) / (y))
+#define remainder_of(x, y) ((x) % (y))
+#endif
 #define truncated(x) (x)
-#define floor_remainder(x, y) JOIN(floor_rest, T_NAME)(x, y)
 #define power(x, y) JOIN(int_power, T_NAME)(x, y)
 #define GUARD_NONZERO(y) \
   if ((y) == 0) FAIL(DIVISION, 0, 0, 0);
 #define GUARD_NOT_NEGATIVE(y) \
-  if ((y) < 0) FAIL(NEGATIVE_POWER, 0, 0, 0);
+  if (negative(y)) FAIL(NEGATIVE_POWER, 0, 0, 0);
 
 /* The amount of a shift is clamped: beyond the bits of T a shift of C is not defined. Bits move to
  * the left in an unsigned type, where no overflow is undefined. */
-#define shift_amount(y) ((y) < 0 ? (C)0 : (y) >= T_BYTES * 8 ? (C)(T_BYTES * 8 - 1) : (y))
+#define shift_amount(y) (negative(y) ? (C)0 : (y) >= T_BYTES * 8 ? (C)(T_BYTES * 8 - 1) : (y))
 #if T_BYTES == 8
 #define left_shift(x, y) (C)((u64)(x) << shift_amount(y))
 #else
 #define left_shift(x, y) (C)((u32)(x) << shift_amount(y))
 #endif
+
+#if T_IS_SIGNED
+#define floor_quotient(x, y) JOIN(floor_part, T_NAME)(x, y)
+#define floor_remainder(x, y) JOIN(floor_rest, T_NAME)(x, y)
 
 INLINE C JOIN(floor_rest, T_NAME)(C x, C y) {
   const C rest = remainder_of(x, y);
@@ -104,6 +114,10 @@ INLINE C JOIN(floor_part, T_NAME)(C x, C y) {
   const C whole = quotient(x, y);
   return whole - (C)(remainder_of(x, y) != 0 && (x < 0) != (y < 0));
 }
+#else
+#define floor_quotient(x, y) quotient(x, y)
+#define floor_remainder(x, y) remainder_of(x, y)
+#endif
 
 INLINE C JOIN(int_power, T_NAME)(C x, C y) {
   C result = 1;
@@ -190,6 +204,7 @@ INLINE C JOIN(int_power, T_NAME)(C x, C y) {
 #undef GUARD_
 #undef GUARD_NONZERO
 #undef GUARD_NOT_NEGATIVE
+#undef negative
 #undef magnitude
 #undef rounded
 #undef quotient

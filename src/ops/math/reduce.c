@@ -7,6 +7,7 @@
  * rounding errors grow with the logarithm of the length. */
 #include "ops/gradient.h"
 #include "ops/ops.h"
+#include "tensor/type.h"
 #include "tensor/shape.h"
 
 #define KERNELS "ops/math/reduce.cl"
@@ -200,7 +201,7 @@ static situ_status record(struct call *call, const struct kernel *kernel, bool m
 static situ_status record_sum(struct call *call) { return record(call, &sum_kernel, false); }
 static situ_status record_mean(struct call *call) {
   const situ_type type = call->in[0].type;
-  const bool real = type == SITU_HALF || type == SITU_FLOAT || type == SITU_DOUBLE;
+  const bool real = type_is_real(type);
   return record(call, real ? &sum_kernel : &long_sum_kernel, true);
 }
 static situ_status record_prod(struct call *call) { return record(call, &prod_kernel, false); }

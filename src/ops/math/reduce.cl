@@ -40,6 +40,7 @@
 #if T_IS_INTEGER
 /* The sum behind a mean: it may not fit the type of the elements. */
 #define REDUCE_SMALL_int32 1
+#define REDUCE_SMALL_uint32 1
 #define REDUCER long_sum
 #define A i64
 #define IDENTITY ((A)0)
@@ -50,6 +51,7 @@
 #define VERSIONS CLONES
 #include "ops/math/reduction.cl"
 #undef REDUCE_SMALL_int32
+#undef REDUCE_SMALL_uint32
 
 /* A mean of int64, in the element type. */
 KERNEL(narrow_long, IN(i64, x), OUT(T, y), SIZE(n)) {

@@ -4,7 +4,9 @@
 #include "ops/broadcast.h"
 #include "ops/collective/collective_ops.h"
 #include "ops/gradient.h"
+#include "ops/math/cast.h"
 #include "ops/ops.h"
+#include "tensor/type.h"
 #include "ops/array/strided_copy.h"
 #include "tensor/shape.h"
 
@@ -205,8 +207,12 @@ static situ_status record_leaky_relu_grad(struct call *call) {
 
 static situ_status put_number(struct call *call, double number) {
   const int64_t n = situ_shape_count(call->out[0].shape);
-  return LAUNCH(call, &put_number_kernel, call->out[0].type, n, GRAIN, 0, ARG_OUT(call, 0),
-                ARG_NUM(number), ARG_INT(n));
+  const situ_type type = call->out[0].type, real = type_real(type);
+  int32_t slot = call->out[0].slot;
+  if (real != type) TRY(call_scratch(call, (size_t)n * situ_type_size(real), &slot));
+  TRY(LAUNCH(call, &put_number_kernel, real, n, GRAIN, 0, ARG_AT(slot), ARG_NUM(number),
+             ARG_INT(n)));
+  return real == type ? NULL : cast_record(call, real, slot, type, call->out[0].slot, n);
 }
 
 static situ_status record_zeros(struct call *call) { return put_number(call, 0); }

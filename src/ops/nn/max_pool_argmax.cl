@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * max_pool_argmax.cl: flat index of the maximum of each window (max_pool.cl) in its image, or
  * with `all` in the batch; NHWC. dim and place are those of pool.cl. */
+#if T_BYTES == 4 || T_BYTES == 8
 KERNEL(winner_place, IN(uchar, winners), OUT(T, y), SIZES(dim), SIZES(place), SIZE(bytes),
        SIZE(all), SIZE(n)) {
   EACH(i, n);
@@ -14,3 +15,4 @@ KERNEL(winner_place, IN(uchar, winners), OUT(T, y), SIZES(dim), SIZES(place), SI
   const i64 w = col * place[3] - place[5] + winner % dim[4];
   y[i] = (T)((((all ? image : 0) * place[0] + h) * place[1] + w) * dim[2] + channel);
 }
+#endif

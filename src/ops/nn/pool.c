@@ -19,7 +19,11 @@
 #define KERNELS "ops/nn/max_pool_argmax.cl"
 #include "kernel/sizes.h"
 
-KERNEL_TABLE(winner_place, BITS);
+static const struct kernel winner_place_kernel = {
+    .name = "winner_place",
+    .file = sizes_file,
+    .bits = true,
+    .host = {[SITU_INT32] = winner_place_32, [SITU_INT64] = winner_place_64}};
 KERNEL_TABLE(max_pool, NUMBER);
 KERNEL_TABLE(max_pool_winners, NUMBER);
 KERNEL_TABLE(give_winners, NUMBER);

@@ -3,7 +3,7 @@
  * computes expected counts. Uses the random bits in the order of TensorFlow. */
 #include "kernel/philox.h"
 
-#if T_IS_INTEGER && T_BYTES == 8
+#if T_IS_INTEGER && T_IS_SIGNED && T_BYTES == 8
 /* A generator word by word. */
 struct candidates {
   struct philox p;

@@ -3,7 +3,7 @@
  * item computes the outputs of one block of four 32-bit words. */
 #include "kernel/philox.h"
 
-#if T_IS_INTEGER && T_BYTES == 4
+#if T_IS_INTEGER && T_IS_SIGNED && T_BYTES == 4
 KERNEL(random_skip, OUT(u32, s), SIZE(blocks)) {
   EACH(i, 1);
   const struct philox old = PHILOX_STATE(s), next = philox_skip(old, (u64)blocks);
@@ -11,7 +11,7 @@ KERNEL(random_skip, OUT(u32, s), SIZE(blocks)) {
 }
 #endif
 
-#if T_IS_INTEGER && T_BYTES >= 4
+#if T_IS_INTEGER && T_IS_SIGNED && T_BYTES >= 4
 /* The state that two seeds of a user begin: mixed, so that near seeds are far apart. */
 KERNEL(random_mix, IN(T, seed), OUT(u32, s)) {
   EACH(i, 1);
@@ -27,7 +27,7 @@ KERNEL(random_mix, IN(T, seed), OUT(u32, s)) {
 }
 #endif
 
-#if T_IS_INTEGER && T_BYTES == 8
+#if T_IS_INTEGER && T_IS_SIGNED && T_BYTES == 8
 /* The state with that key and counter. */
 KERNEL(random_load, IN(T, key), IN(T, counter), OUT(u32, s)) {
   EACH(i, 1);
@@ -48,7 +48,7 @@ KERNEL(random_load, IN(T, key), IN(T, counter), OUT(u32, s)) {
 #define GROUP 4
 #endif
 
-#if T_IS_INTEGER && T_BYTES >= 4
+#if T_IS_INTEGER && T_IS_SIGNED && T_BYTES >= 4
 /* Integers from low to before low + range; a range of 0 is that of all integers. */
 KERNEL(random_integers, IN(u32, s), OUT(T, y), SIZE(low), SIZE(range), SIZE(n)) {
   EACH(i, (n + GROUP - 1) / GROUP);

@@ -3,7 +3,7 @@
  * the order of TensorFlow. */
 #include "kernel/philox.h"
 
-#if T_IS_INTEGER && T_BYTES == 8
+#if T_IS_INTEGER && T_IS_SIGNED && T_BYTES == 8
 /* Word k of the generator. */
 #ifndef SAMPLING_WORD
 #define SAMPLING_WORD
@@ -44,7 +44,7 @@ KERNEL(random_weights, IN(T, logits), OUT(W, sums), SIZE(classes), SIZE(rows)) {
 }
 #endif
 
-#if T_IS_INTEGER && T_BYTES >= 4
+#if T_IS_INTEGER && T_IS_SIGNED && T_BYTES >= 4
 /* Output i: the first class whose running sum is above a random part of the whole. */
 KERNEL(random_classes, IN(u32, s), IN(W, sums), OUT(T, y), SIZE(classes), SIZE(samples),
        SIZE(n)) {

@@ -6,12 +6,14 @@
 #include "ops/ops.h"
 #include "tensor/number.h"
 #include "tensor/tensor.h"
+#include "tensor/type.h"
 
 enum { WORD = 512 }; /* the longest double with 20 digits behind the point is shorter */
 
-/* How AsString writes: a printf format for real numbers and one for whole ones. */
+/* How AsString writes: a printf format for real numbers and those for signed and unsigned
+ * integers. */
 struct format {
-  char real[64], whole[64];
+  char real[64], whole[64], natural[64];
 };
 
 static situ_status read_format(const struct call *call, struct format *out) {
@@ -32,6 +34,7 @@ static situ_status read_format(const struct call *call, struct format *out) {
            : shortest ? 'g'
                       : 'f');
   snprintf(out->whole, sizeof out->whole, "%slld", head);
+  snprintf(out->natural, sizeof out->natural, "%sllu", head);
   return NULL;
 }
 
@@ -43,20 +46,27 @@ static situ_status string_shape(struct call *call) {
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
+/* As TensorFlow: (1,2). */
+static int write_complex(const struct format *format, double real, double imag, char word[WORD]) {
+  char first[WORD / 2 - 2], second[WORD / 2 - 2];
+  snprintf(first, sizeof first, format->real, real);
+  snprintf(second, sizeof second, format->real, imag);
+  return snprintf(word, WORD, "(%s,%s)", first, second);
+}
+
 static int write_one(const struct format *format, const situ_tensor *tensor, int64_t i,
                      char word[WORD]) {
   const void *data = situ_tensor_data(tensor);
-  switch (situ_tensor_type(tensor)) {
-    case SITU_FLOAT:
-      return snprintf(word, WORD, format->real, (double)((const float *)data)[i]);
-    case SITU_DOUBLE:
-      return snprintf(word, WORD, format->real, ((const double *)data)[i]);
-    case SITU_BOOL:
-      return snprintf(word, WORD, "%s", ((const bool *)data)[i] ? "true" : "false");
-    default:
-      return snprintf(word, WORD, format->whole,
-                      (long long)number_integer_at(situ_tensor_type(tensor), data, i));
-  }
+  const situ_type type = situ_tensor_type(tensor), part = type_real(type);
+  if (type_is_complex(type))
+    return write_complex(format, number_at(part, data, 2 * i), number_at(part, data, 2 * i + 1),
+                         word);
+  if (type_is_real(type)) return snprintf(word, WORD, format->real, number_at(type, data, i));
+  if (type == SITU_BOOL)
+    return snprintf(word, WORD, "%s", ((const bool *)data)[i] ? "true" : "false");
+  if (type == SITU_UINT64)
+    return snprintf(word, WORD, format->natural, ((const unsigned long long *)data)[i]);
+  return snprintf(word, WORD, format->whole, (long long)number_integer_at(type, data, i));
 }
 #pragma GCC diagnostic pop
 
@@ -86,7 +96,7 @@ static const struct op_def op_defs[] = {
     {.name = "AsString",
      .inputs = "input:T",
      .outputs = "output:string",
-     .attrs = "T:{float double int32 int64 int8 uint8 int16 uint16 bool} precision:int=-1 "
+     .attrs = "T:{" NUMERIC "} precision:int=-1 "
               "scientific:bool=false shortest:bool=false width:int=-1 fill:string=''",
      .python = "as_string strings.as_string",
      .doc = "Formats elements as strings.",

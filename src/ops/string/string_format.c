@@ -9,10 +9,7 @@
 #include "ops/ops.h"
 #include "tensor/number.h"
 #include "tensor/tensor.h"
-
-static bool is_real(situ_type type) {
-  return type == SITU_FLOAT || type == SITU_DOUBLE || type == SITU_HALF;
-}
+#include "tensor/type.h"
 
 /* A number with as few digits of two counts as read back to it. */
 static void add_real(struct strbuf *out, situ_type type, double value) {
@@ -45,10 +42,17 @@ static void add_element(struct strbuf *out, const situ_tensor *tensor, int64_t i
       add_quoted(out, text);
     else
       strbuf_append_n(out, text.data, text.length);
-  } else if (is_real(tensor->type)) {
+  } else if (type_is_real(tensor->type)) {
     add_real(out, tensor->type, number_at(tensor->type, data, i));
+  } else if (type_is_complex(tensor->type)) {
+    const situ_type part = type_real(tensor->type);
+    strbuf_append(out, "(");
+    add_real(out, part, number_at(part, data, 2 * i));
+    strbuf_append(out, ",");
+    add_real(out, part, number_at(part, data, 2 * i + 1));
+    strbuf_append(out, ")");
   } else {
-    strbuf_appendf(out, "%" PRId64, number_integer_at(tensor->type, data, i));
+    number_write_integer(out, tensor->type, number_integer_at(tensor->type, data, i));
   }
 }
 

@@ -5,6 +5,7 @@ The header's metadata has a CRC-32 of each tensor."""
 from __future__ import annotations
 
 import json
+import math
 import os
 import struct
 import zlib
@@ -12,7 +13,8 @@ import zlib
 import numpy
 
 import _situ
-from situ._src.framework import errors
+from situ._src.framework import bfloat16, errors
+from situ._src.framework.dtypes import as_dtype
 
 TYPES = {
     "F64": "float64",
@@ -27,6 +29,9 @@ TYPES = {
     "U32": "uint32",
     "U64": "uint64",
     "BOOL": "bool",
+    "BF16": "bfloat16",
+    "C64": "complex64",
+    "C128": "complex128",
 }
 MAX_HEADER_BYTES = 100 << 20
 
@@ -43,6 +48,8 @@ def entries(tensors):
         array = numpy.asarray(tensor, order="C")
         if array.dtype.kind in "OSU":
             made.append((name, "object", array.shape, encode_strings(array)))
+        elif array.dtype.name == "bfloat16":
+            made.append((name, "bfloat16", array.shape, bfloat16.bits_of(array)))
         else:
             data = array.astype(array.dtype.newbyteorder("<"), copy=False)
             made.append((name, array.dtype.name, array.shape, data))
@@ -104,14 +111,14 @@ class File:
 
     @staticmethod
     def _entry(name, value):
-        dtype, shape = numpy.dtype(TYPES[value["dtype"]]), [int(n) for n in value["shape"]]
+        dtype, shape = as_dtype(TYPES[value["dtype"]]), [int(n) for n in value["shape"]]
         begin, end = (int(n) for n in value["data_offsets"])
         count = 1
         for n in shape:
             count *= n
-        if begin < 0 or min(shape, default=0) < 0 or end - begin != count * dtype.itemsize:
+        if begin < 0 or min(shape, default=0) < 0 or end - begin != count * dtype.size:
             raise ValueError(f"wrong size of tensor '{name}'")
-        return dtype, shape, begin, end
+        return numpy.dtype(dtype.as_numpy_dtype), shape, begin, end
 
     def get(self, name):
         """Returns a tensor as an array.
@@ -133,4 +140,7 @@ class File:
                 self.begin + begin,
                 f"the checksum of tensor '{name}' does not match its {end - begin} bytes",
             )
+        if dtype.itemsize * math.prod(shape) != len(data) or dtype.name == "bfloat16":
+            bits = numpy.frombuffer(data, "<u2")  # of bfloat16
+            return bfloat16.floats_of(bits).astype(dtype).reshape(shape)
         return numpy.frombuffer(data, dtype.newbyteorder("<")).astype(dtype).reshape(shape)

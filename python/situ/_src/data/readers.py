@@ -9,7 +9,7 @@ from situ._src.data.iterators import _spec
 from situ._src.data.structure import tensor
 from situ._src.framework import errors
 from situ._src.framework.api import OPS, export
-from situ._src.framework.dtypes import as_dtype, check_supported
+from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.nest import DATA
 from situ._src.framework.tensor import EagerTensor, GraphTensor
 from situ._src.framework.type_spec import TensorSpec
@@ -100,8 +100,6 @@ def from_generator(generator, output_types, output_shapes, args, signature):
     spec = signature if signature is not None else _spec(output_types, output_shapes)
     types = DATA.map(lambda s: s.dtype, spec)
     leaves = DATA.flatten(spec)
-    for leaf in leaves:
-        check_supported(as_dtype(leaf.dtype))
     values = [tensor(a) for a in (args or ())]
 
     def rows_of(*arguments):

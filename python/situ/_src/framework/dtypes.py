@@ -6,15 +6,6 @@ from __future__ import annotations
 
 import _situ
 
-# Types that tensors of the engine cannot have: they only have names, for GraphDefs and NumPy.
-_NUMPY_ONLY = {
-    8: ("complex64", 8),
-    14: ("bfloat16", 2),
-    18: ("complex128", 16),
-    22: ("uint32", 4),
-    23: ("uint64", 8),
-}
-
 
 class DType:
     """The type of the elements of a tensor, such as tf.float32."""
@@ -24,13 +15,14 @@ class DType:
 
     @property
     def as_numpy_dtype(self):
-        """The NumPy scalar type; `object` for strings and handles."""
+        """The NumPy scalar type; `object` for strings and handles. For bfloat16 it is
+        `ml_dtypes.bfloat16`, or `numpy.float32` if ml_dtypes is not installed."""
         import numpy
 
         if self.name in ("string", "resource", "variant"):
             return object
         if self.base_dtype.name == "bfloat16":
-            check_supported(self)
+            return _bfloat16_type() or numpy.float32
         return getattr(numpy, {"bool": "bool_"}.get(self.base_dtype.name, self.base_dtype.name))
 
     @property
@@ -38,7 +30,12 @@ class DType:
         """The type without the reference flag: tf.float32 for tf.float32_ref."""
         return ALL[self.as_datatype_enum % 100]
 
-    real_dtype = base_dtype
+    @property
+    def real_dtype(self):
+        """The type of the parts of a complex type; else the base type."""
+        parts = {"complex64": "float32", "complex128": "float64"}
+        return BY_NAME[parts.get(self.base_dtype.name, self.base_dtype.name)]
+
     is_floating = property(
         lambda s: s.base_dtype.name in ("float16", "float32", "float64", "bfloat16")
     )
@@ -54,6 +51,11 @@ class DType:
 
         if self.is_bool:
             return which == "max"
+        if self.base_dtype.name == "bfloat16":
+            largest = numpy.float32(3.3895313892515355e38)
+            return self.as_numpy_dtype(largest if which == "max" else -largest)
+        if self.is_complex or not self.is_numpy_compatible or self.name == "string":
+            raise TypeError(f"Cannot find {which}imum value of {self}.")
         info = numpy.finfo if self.is_floating else numpy.iinfo
         return getattr(info(self.as_numpy_dtype), which)
 
@@ -96,6 +98,15 @@ class DType:
         return self.as_datatype_enum
 
 
+def _bfloat16_type():
+    """Returns ml_dtypes.bfloat16, or None if ml_dtypes is not installed."""
+    try:
+        from ml_dtypes import bfloat16
+    except ImportError:
+        return None
+    return bfloat16
+
+
 def _create_types():
     """Creates all types and registers them in the extension."""
     types = {}
@@ -104,8 +115,6 @@ def _create_types():
             number, name if name in ("string", "resource", "variant") else numpy_name, size
         )
         _situ.set_dtype(number, types[number])
-    for number, (name, size) in _NUMPY_ONLY.items():
-        types[number] = DType(number, name, size)
     for number, plain in list(types.items()):
         types[number + 100] = DType(number + 100, plain.name + "_ref", plain.size)
     return types
@@ -123,18 +132,13 @@ BY_NAME.update(
     int=BY_NAME["int32"],
     bytes=BY_NAME["string"],
     object_=BY_NAME["string"],
+    complex=BY_NAME["complex128"],
 )
 NAMES = {
     n: t
     for n, t in BY_NAME.items()
-    if n not in ("object", "bool_", "str", "int", "float", "bytes", "object_")
+    if n not in ("object", "bool_", "str", "int", "float", "bytes", "object_", "complex")
 }
-
-
-def check_supported(dtype):
-    """Raises TypeError for a DType whose tensors the runtime cannot hold."""
-    if dtype.base_dtype.as_datatype_enum in _NUMPY_ONLY:
-        raise TypeError(f"{dtype.base_dtype.name} is not supported by situ yet.")
 
 
 def as_dtype(type_value) -> DType:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy
 
 import _situ
+from situ._src.framework import bfloat16
 from situ._src.framework import dtypes, node_def
 from situ._src.framework.api import OPS, export
 from situ._src.framework.graph import get_default_graph
@@ -36,14 +37,20 @@ def tensor_value(tensor: Any) -> numpy.ndarray:
         raise ValueError(f"Shape {shape} of a TensorProto has a negative dimension.")
     if tensor.tensor_content:
         data = tensor.tensor_content
-        if len(data) != kind.itemsize * math.prod(shape):
+        if len(data) != dtype.size * math.prod(shape):
             raise ValueError(
                 f"A TensorProto of shape {shape} and type {dtype.name} has "
                 f"{len(data)} bytes of tensor_content."
             )
+        if dtype.name == "bfloat16":
+            return bfloat16.floats_of(numpy.frombuffer(data, numpy.uint16)).reshape(shape)
         return numpy.frombuffer(data, kind).reshape(shape)
     key, items = next(_lists(tensor), (None, ()))
-    if key == "half_val":
+    if key == "half_val" and dtype.name == "bfloat16":
+        items = bfloat16.floats_of(numpy.array(list(items), numpy.uint16))
+    elif key in ("scomplex_val", "dcomplex_val"):
+        items = numpy.array(list(items), dtype.real_dtype.as_numpy_dtype).view(kind)
+    elif key == "half_val":
         items = numpy.array(list(items), numpy.uint16).view(numpy.float16)
     array = numpy.array(list(items), kind)
     count = int(numpy.prod(shape, dtype=numpy.int64))

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy
 
+from situ._src.framework import bfloat16
 from situ._src.framework import errors
 from situ._src.framework.api import export
 from situ._src.framework.dtypes import as_dtype
@@ -29,6 +30,8 @@ def make_proto(array: numpy.ndarray, dtype: Any) -> Any:
     if dtype.name == "string":
         made.string_val.extend(array.ravel().tolist())
     else:
+        if dtype.name == "bfloat16":
+            array = bfloat16.bits_of(array)
         made.tensor_content = array.tobytes()
     return made
 
@@ -97,6 +100,9 @@ _VALUE_FIELDS = {
     "float32": "float_val",
     "float64": "double_val",
     "float16": "half_val",
+    "bfloat16": "half_val",
+    "complex64": "scomplex_val",
+    "complex128": "dcomplex_val",
     "int64": "int64_val",
     "bool": "bool_val",
     "string": "string_val",
@@ -123,6 +129,15 @@ def _array_of(values, dtype):
             raise TypeError(f"make_tensor_proto needs values, not {values!r}.")
         array, found = numpy.asarray(tensor.numpy()), tensor.dtype.base_dtype
     return array, wanted or found
+
+
+def _values_of(flat, kind):
+    """Returns the values of the field of a TensorProto that holds a flat array."""
+    if kind.name == "float16":
+        return flat.view(numpy.uint16)
+    if kind.name == "bfloat16":
+        return bfloat16.bits_of(flat)
+    return flat.view(kind.real_dtype.as_numpy_dtype) if kind.is_complex else flat
 
 
 def _check_count(array, shape, verify_shape):
@@ -175,10 +190,11 @@ def make_tensor_proto(
     elif is_whole or not hasattr(proto, field):
         missing = math.prod(sizes) - array.size
         full = numpy.append(flat, [flat[-1:]] * missing).astype(flat.dtype)
+        if kind.name == "bfloat16":
+            full = bfloat16.bits_of(full)
         proto.tensor_content = full.tobytes()
     else:
-        bits = flat.view(numpy.uint16) if kind.name == "float16" else flat
-        getattr(proto, field).extend(bits.tolist())
+        getattr(proto, field).extend(_values_of(flat, kind).tolist())
     return proto
 
 
@@ -198,6 +214,9 @@ def make_ndarray(tensor):
     dtype = as_dtype(tensor.dtype).base_dtype
     shape = [int(d.size) for d in tensor.tensor_shape.dim]
     kind = numpy.dtype(object) if dtype.name == "string" else numpy.dtype(dtype.as_numpy_dtype)
+    if tensor.tensor_content and dtype.name == "bfloat16":
+        bits = numpy.frombuffer(tensor.tensor_content, numpy.uint16).reshape(shape)
+        return bfloat16.floats_of(bits).astype(kind)
     if tensor.tensor_content:
         return numpy.frombuffer(tensor.tensor_content, kind).copy().reshape(shape)
     if dtype.name not in _VALUE_FIELDS:
@@ -205,6 +224,10 @@ def make_ndarray(tensor):
     items = list(getattr(tensor, _VALUE_FIELDS[dtype.name], ()))
     if dtype.name == "float16":
         items = list(numpy.array(items, numpy.uint16).view(numpy.float16))
+    elif dtype.name == "bfloat16":
+        items = list(bfloat16.floats_of(numpy.array(items, numpy.uint16)).astype(kind))
+    elif dtype.is_complex:
+        items = [complex(*pair) for pair in zip(items[::2], items[1::2], strict=True)]
     count = math.prod(shape)
     items += [items[-1] if items else kind.type()] * (count - len(items))
     result = numpy.empty(count, kind)

@@ -11,7 +11,7 @@ import numbers
 import _situ
 from situ._src.framework import tensor_shape
 from situ._src.framework.api import export, op_functions
-from situ._src.framework.dtypes import as_dtype, beyond_int32, check_supported, dtype_of
+from situ._src.framework.dtypes import as_dtype, beyond_int32, dtype_of
 from situ._src.framework.graph import get_default_graph, scope
 from situ._src.framework.keywords import with_order
 from situ._src.framework.tensor import GraphTensor, constant_value
@@ -537,9 +537,7 @@ def range_(
                 for v in (start, limit, delta)
             ]
         )
-        order = ["int32", "int64", "float32", "float64"]
-        for kind in kinds:
-            check_supported(as_dtype(kind))
+        order = ["int32", "int64", "float16", "bfloat16", "float32", "float64"]
         kind = as_dtype(max((k.name for k in kinds), key=order.index))
         parts = [
             cast(v, kind) if dtype_of(v) else convert_to_tensor(v, kind, name=n)

@@ -4,7 +4,7 @@
 import _situ
 from situ._src.framework import errors, tensor_shape
 from situ._src.framework.api import OPS, export
-from situ._src.framework.dtypes import as_dtype, check_supported
+from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.scopes import name_scope
 from situ._src.framework.tensor import constant_value
 from situ._src.ops.array_ops import concat, convert_to_tensor, stack
@@ -17,7 +17,6 @@ class _TensorArrayBase:
 
     def _begin(self, dtype, infer_shape, element_shape, dynamic):
         self._dtype, self._infer = as_dtype(dtype).base_dtype, infer_shape
-        check_supported(self._dtype)
         self._known, self._dynamic = [tensor_shape.as_shape(element_shape)], bool(dynamic)
 
     def _copy(self):

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * record.h: records the kernel launches of a call. */
+#ifndef SITU_OPS_RECORD_H
+#define SITU_OPS_RECORD_H
+
+#include "schema/call.h"
+
+/* Calls `record` of the op. If one of its kernels has no version for bfloat16, operands of that
+ * type are converted to float before the call, and results back after it: they are computed in
+ * float and rounded once. */
+situ_status op_record(struct call *call) SITU_MUST_USE;
+
+#endif
