@@ -165,6 +165,11 @@ def canonical(name: str) -> str:
     """Returns the name that the table has for a name of a moved module or of an older Keras
     release."""
     name = moved(name)
+    if name.startswith("keras3.") and not any(lines(name + " ")):
+        from situ._src.framework import keras3_names
+
+        shared = keras3_names.current_name(name[7:])
+        return name if shared is None else "keras." + shared
     if name.startswith("keras.") and not any(lines(name + " ")):
         from situ._src.framework import keras_aliases
 
@@ -240,6 +245,10 @@ def is_module(name: str, which: str) -> bool:
     name = moved(name)
     if any(line[1] in ("both", which) for line in lines(name + ".")):
         return True
+    if name.startswith("keras3."):
+        from situ._src.framework import keras3_names
+
+        return keras3_names.is_module(name[7:])
     if name.startswith("keras."):
         from situ._src.framework import keras_aliases
 
@@ -256,6 +265,10 @@ def names_below(path: str, which: str) -> list[str]:
     full_names.update(line[0] for line in lines(start) if line[1] in ("both", which))
     full_names.update(name for name in op_functions() if name.startswith(start))
     names = {name[len(start) :].partition(".")[0] for name in full_names}
+    if path == "keras3" or start.startswith("keras3."):
+        from situ._src.framework import keras3_names
+
+        names |= keras3_names.names_below(path[7:])
     if path == "keras" or start.startswith("keras."):
         from situ._src.framework import keras_aliases
 

@@ -5,6 +5,7 @@ metrics."""
 from __future__ import annotations
 
 import difflib
+import functools
 import inspect
 from typing import Any
 
@@ -47,6 +48,9 @@ _LAYER_KWARGS = (
 )
 
 
+_KERAS3_WEIGHT = ("shape", "initializer", "dtype", "trainable")
+
+
 def as_input(value, dtype=None):
     """Converts a number or array to a tensor; float64 becomes the given floating-point type."""
     if isinstance(value, (numpy.ndarray, numpy.generic, int, float)) and not isinstance(
@@ -66,6 +70,25 @@ def is_tensor(value):
 def assign_weights(variables, values, name):
     """Sets the values of a layer's variables."""
     weights.assign(variables, values, name)
+
+
+def keras3_order(method):
+    """Decorator of add_weight: if the first positional argument is a shape, positional arguments
+    are in the order of Keras 3: shape, initializer, dtype, trainable.
+    """
+
+    @functools.wraps(method)
+    def add_weight(self, *args, **kwargs):
+        if args and not isinstance(args[0], str) and args[0] is not None:
+            if len(args) > len(_KERAS3_WEIGHT):
+                raise TypeError(f"add_weight() takes {len(_KERAS3_WEIGHT)} positional arguments")
+            twice = [n for n in _KERAS3_WEIGHT[: len(args)] if n in kwargs]
+            if twice:
+                raise TypeError(f"add_weight() got multiple values for argument '{twice[0]}'")
+            args, kwargs = (), {**dict(zip(_KERAS3_WEIGHT, args)), **kwargs}
+        return method(self, *args, **kwargs)
+
+    return add_weight
 
 
 def unknown_keyword_error(kind, keyword):
@@ -282,6 +305,7 @@ class Layer(Module):
 
     # For subclasses
 
+    @keras3_order
     def add_weight(
         self,
         name=None,

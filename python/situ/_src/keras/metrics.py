@@ -10,7 +10,7 @@ from situ._src.distribute.values import at
 from situ._src.framework.api import export
 from situ._src.framework.keywords import bind, signature
 from situ._src.keras import context, initializers, losses, weights
-from situ._src.keras.layer import Layer
+from situ._src.keras.layer import Layer, keras3_order
 from situ._src.keras.loss_classes import weights_with_mask
 from situ._src.keras.registry import Registry, to_json_value, to_snake_case, unique
 from situ._src.ops.array_ops import cast, convert_to_tensor, op
@@ -79,9 +79,31 @@ class Metric(Layer):
 
     updates = property(lambda s: s._updates)  # in a graph, what update_state has added to it
 
+    def add_variable(
+        self,
+        shape: Any,
+        initializer: Any,
+        dtype: Any = None,
+        aggregation: Any = "sum",
+        name: str | None = None,
+    ):
+        """Creates a variable of the state; the name of add_weight in Keras 3.
+
+        Args:
+          shape: Its shape.
+          initializer: Initializer, or its name.
+          dtype: Its type; default: that of the metric.
+          aggregation: How the copies of replicas are combined.
+          name: Name of the variable.
+        """
+        return self.add_weight(
+            name, shape=shape, initializer=initializer, dtype=dtype, aggregation=aggregation
+        )
+
+    @keras3_order
     def add_weight(
         self,
-        name,
+        name=None,
         shape=(),
         aggregation="sum",
         synchronization="on_read",
@@ -103,7 +125,7 @@ class Metric(Layer):
         """
         with context.named():
             result = weights.create(
-                name,
+                name or "variable",
                 shape,
                 dtype or self.dtype,
                 initializers.get(initializer),

@@ -11,7 +11,7 @@ from situ._src.checkpoint import deferred_restore
 from situ._src.framework import api, indexed_slices, logs
 from situ._src.framework.api import export
 from situ._src.framework.indexed_slices import map_values
-from situ._src.framework.keywords import reject_unknown
+from situ._src.framework.keywords import reject_unknown, unsupported
 from situ._src.framework.scopes import colocate_with_variable, control_dependencies, init_scope
 from situ._src.keras import learning_rate_schedule
 from situ._src.keras.custom_optimizer import Custom, number
@@ -83,6 +83,8 @@ class Optimizer(Averaged, Custom):
       jit_compile: Has no effect: XLA would compute the same values.
       lr: Former name of learning_rate.
       decay: Decay of the learning rate: `learning_rate / (1 + decay * iterations)`.
+      loss_scale_factor: Only None is supported.
+      gradient_accumulation_steps: Only None is supported.
 
     Raises:
       TypeError: For unknown arguments.
@@ -106,8 +108,15 @@ class Optimizer(Averaged, Custom):
         jit_compile: bool = True,
         lr=None,
         decay=None,
+        loss_scale_factor=None,
+        gradient_accumulation_steps=None,
         **unused,
     ) -> None:
+        unsupported(
+            type(self).__name__,
+            loss_scale_factor=(loss_scale_factor, None),
+            gradient_accumulation_steps=(gradient_accumulation_steps, None),
+        )
         del jit_compile  # XLA would compute the same values
         if unused:
             raise TypeError(
@@ -403,6 +412,40 @@ class Optimizer(Averaged, Custom):
             return self.iterations
         with control_dependencies(done):  # a step that fails, as its input ends, does not count
             return group(*done, self.iterations.assign_add(one), name=name)
+
+    def apply(self, grads, trainable_variables=None):
+        """Changes variables by gradients; apply_gradients of Keras 3.
+
+        Args:
+          grads: List of gradients.
+          trainable_variables: The variables; default: those of build or of the call before.
+
+        Returns:
+          What apply_gradients returns.
+
+        Raises:
+          ValueError: If no variables are known, or their number is wrong.
+        """
+        grads = list(grads)
+        if trainable_variables is None:
+            if not self._built:
+                raise ValueError(
+                    "When passing `grads` without `variables`, the optimizer must already be built "
+                    "on a list of variables. Call `optimizer.build(trainable_variables)` first. "
+                )
+            trainable_variables = self._built
+        trainable_variables = list(trainable_variables)
+        if len(grads) != len(trainable_variables):
+            raise ValueError(
+                "When passing `grads` as a list of gradient tensors, the gradients must match "
+                f"`optimizer.variables` one-to-on. Received a list of {len(grads)} gradients, but "
+                f"the optimizer is tracking {len(trainable_variables)} trainable variables."
+            )
+        return self.apply_gradients(list(zip(grads, trainable_variables)))
+
+    def scale_loss(self, loss):
+        """Returns the loss: only LossScaleOptimizer scales it."""
+        return loss
 
     def _prepare(self):
         """Computes what is the same for all variables of a step."""

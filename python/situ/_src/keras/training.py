@@ -172,7 +172,12 @@ class Training:
     # Steps, which sub-classes may replace
 
     def compute_loss(
-        self: Any, x: Any = None, y: Any = None, y_pred: Any = None, sample_weight: Any = None
+        self: Any,
+        x: Any = None,
+        y: Any = None,
+        y_pred: Any = None,
+        sample_weight: Any = None,
+        training: bool = True,
     ):
         """Returns the total loss: that of compile plus the losses of layers.
 
@@ -181,16 +186,17 @@ class Training:
           y: Labels.
           y_pred: Outputs of the model.
           sample_weight: Weights of the examples.
+          training: Whether the model is being trained; not used, but subclasses may.
 
         Returns:
           A scalar tensor.
         """
-        del x  # for subclasses
+        del x, training  # for subclasses
         return self.compiled_loss(
             y, y_pred, sample_weight, regularization_losses=self.losses, model=self
         )
 
-    def compute_metrics(self: Any, x: Any, y: Any, y_pred: Any, sample_weight: Any):
+    def compute_metrics(self: Any, x: Any, y: Any, y_pred: Any, sample_weight: Any = None):
         """Updates the metrics of compile and returns the results of all metrics.
 
         Args:

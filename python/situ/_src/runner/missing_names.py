@@ -9,6 +9,7 @@ from situ._src.framework import style
 # Name prefix -> hint; the longest prefix counts.
 PLANS = {
     "keras": "docs/how-to/keras.md lists what is supported of Keras.",
+    "keras3": "docs/how-to/keras3.md lists what is supported of Keras 3.",
     "layers": "tf.layers has what programs use most; tf.keras.layers has more.",
     "contrib": "tf.contrib is not planned as a whole; what programs use of it most comes first.",
     "distribute": "docs/how-to/distributed-training.md lists what is supported of tf.distribute.",
@@ -42,6 +43,8 @@ def nearest(name, have):
 
 def missing(path, name, have, others):
     """Returns the AttributeError for an unknown name; `others` are the names of the other style."""
+    if path.partition(".")[0] == "keras3":
+        return _missing_in_keras3(path, name, have)
     root = style.root()
     module = f"{root}.{path}" if path else root
     whole = f"{path}.{name}" if path else name
@@ -58,3 +61,14 @@ def missing(path, name, have, others):
     near = nearest(name, have)
     hint = f" Nearest: tf.{path + '.' if path else ''}{near}." if near else ""
     return AttributeError(f"{text}\nsitu does not have tf.{whole} (yet).{hint}\n{hint_for(whole)}")
+
+
+def _missing_in_keras3(path, name, have):
+    """Returns the AttributeError for an unknown name of Keras 3."""
+    module = "keras" + path[6:]
+    near = nearest(name, have)
+    hint = f" Nearest: {module}.{near}." if near else ""
+    return AttributeError(
+        f"module '{module}' has no attribute '{name}'\n"
+        f"situ does not have {module}.{name} of Keras 3 (yet).{hint}\n{PLANS['keras3']}"
+    )

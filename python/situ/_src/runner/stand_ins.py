@@ -12,6 +12,8 @@ import importlib.util
 import sys
 import types
 
+from situ._src.framework import api, style
+
 # Modules and attributes of six.moves.
 _MODULES = {
     "urllib": "urllib",
@@ -142,14 +144,57 @@ def _absl(name):
     return getattr(v1, name)
 
 
+class _Keras(types.ModuleType):
+    """A module of `import keras`: Keras 3, and for older programs the names of tf.keras that
+    Keras 3 no longer has."""
+
+    def __init__(self, name):
+        super().__init__(name)
+        self._below = name.partition(".")[2]
+        self.__path__: list[str] = []
+        if not self._below:
+            self.__version__ = importlib.import_module("situ.keras3").__version__
+
+    @staticmethod
+    def is_module(below):
+        """Returns whether Keras 3 has a module of this name below keras."""
+        return not style.is_graph() and (not below or api.is_module("keras3." + below, "v2"))
+
+    def _modules(self):
+        for root in ("situ.keras3", "tensorflow.keras"):
+            try:
+                yield importlib.import_module(f"{root}.{self._below}" if self._below else root)
+            except ModuleNotFoundError:
+                continue
+
+    def __getattr__(self, name):
+        if name.startswith("__") and name != "__all__":
+            raise AttributeError(name)
+        error = None
+        for module in self._modules():
+            try:
+                found = getattr(module, name)
+            except AttributeError as one:
+                error = error or one
+                continue
+            if isinstance(found, types.ModuleType):
+                found = importlib.import_module(f"{self.__name__}.{name}")
+            self.__dict__[name] = found
+            return found
+        raise error or AttributeError(f"module '{self.__name__}' has no attribute '{name}'")
+
+    def __dir__(self):
+        return sorted({*self.__dict__, *[n for m in self._modules() for n in dir(m)]})
+
+
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """The last import hook: finds six, six.moves.urllib, absl.flags, keras, ..."""
 
     def find_spec(self, fullname, path=None, target=None):
         top, _, below = fullname.partition(".")
         if top == "keras":
-            spec = importlib.util.find_spec("tensorflow." + fullname)
-            return spec and importlib.machinery.ModuleSpec(fullname, self, is_package=True)
+            known = _Keras.is_module(below) or importlib.util.find_spec("tensorflow." + fullname)
+            return known and importlib.machinery.ModuleSpec(fullname, self, is_package=True)
         known = {
             "six": ("", "moves", *("moves." + n for n in (*_MODULES, *_BELOW))),
             "absl": ("", "app", "flags", "logging"),
@@ -164,6 +209,8 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         top, _, below = spec.name.partition(".")
         self.kept = None
         if top == "keras":
+            if not style.is_graph():
+                return _Keras(spec.name)
             module = importlib.import_module("tensorflow." + spec.name)
         elif top == "absl" and below:
             module = _absl(below)
@@ -180,6 +227,8 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return module
 
     def exec_module(self, module):
+        if isinstance(module, _Keras):
+            return
         if self.kept is not None:
             module.__spec__ = self.kept
         elif module.__name__ == "six":
