@@ -165,7 +165,7 @@ def test_errors_say_what_is_wrong():
     with pytest.raises(NotImplementedError, match="sparse"):
         ops.one_hot([1], 3, sparse=True)
     with pytest.raises(AttributeError, match="situ does not have keras.layers.MelSpectrogram"):
-        keras.layers.MelSpectrogram  # noqa: B018
+        keras.layers.MelSpectrogram
     with pytest.raises(NotImplementedError, match="MirroredStrategy"):
         keras.distribution.DataParallel()
     with pytest.raises(TypeError):

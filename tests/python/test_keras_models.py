@@ -109,7 +109,7 @@ def test_custom_objects(tmp_path):
 
     model = keras.Sequential([keras.Input((1,)), Half()])
     model.save(tmp_path / "m.keras")
-    with pytest.raises(ValueError, match="Unknown layer: 'Half'"):
+    with pytest.raises(TypeError, match="Could not locate class 'Half'"):
         keras.models.load_model(tmp_path / "m.keras")
     again = keras.models.load_model(tmp_path / "m.keras", custom_objects={"Half": Half})
     assert again.predict(np.ones((1, 1), "f")) == 0.5

@@ -546,6 +546,10 @@ class Layer(Module):
     def _maybe_build(self, inputs):
         """Builds the layer on the first call."""
         if self.built:
+            if self._is_model and self._build_input_shape is None and is_tensor(inputs):
+                shape = tensor_shape.as_shape(inputs.shape)  # of a model whose build was called
+                if shape.rank:
+                    self._build_input_shape = tensor_shape.TensorShape([None, *shape[1:]])
             return
         tensors = [t for t in nest.flatten(inputs) if is_tensor(t)]
         if self._dtype is None and tensors and tensors[0].dtype.is_floating and style.is_graph():

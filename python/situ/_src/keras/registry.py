@@ -144,6 +144,8 @@ class Registry:
         """Creates an object from a name or from a dictionary with `class_name` and `config`."""
         if isinstance(config, str):
             return self.find(config, custom_objects)
+        if not isinstance(config, dict):  # it is the object already
+            return config
         result = self.find(config["class_name"], custom_objects)
         serialize_attributes = config.get("config", {})
         if hasattr(result, "from_config"):

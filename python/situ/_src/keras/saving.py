@@ -23,6 +23,17 @@ from situ._src.keras.registry import (
 )
 from situ._src.saved_model import save
 
+
+class _Archive:
+    """situ._src.keras3.archive, imported on use: it imports the models of this package."""
+
+    def __getattr__(self, name):
+        from situ._src.keras3 import archive
+
+        return getattr(archive, name)
+
+
+archive = _Archive()
 _FORMAT = "situ keras 1"
 FILE = "model.safetensors"  # of a model that is a folder
 
@@ -83,12 +94,6 @@ def _source(path):
 
 def _open(path):
     path = _source(path)
-    with open(path, "rb") as begin:
-        if begin.read(4) == b"PK\x03\x04":
-            raise OSError(
-                f"{path} is a file of Keras 3 (a zip archive), which situ cannot read. "
-                "Load it with Keras and save it as HDF5: model.save('model.h5')."
-            )
     file = safetensors.File(path)
     if file.metadata.get("format") != _FORMAT:
         raise OSError(f"{path}: no file of weights or models that situ wrote")
@@ -141,7 +146,10 @@ class Saving:
         path = _target(filepath, overwrite)
         if hdf5.wanted(path, save_format):
             with hdf5.opened(path, "w") as file:
-                hdf5.write_weights(file, self)
+                if path.endswith(".weights.h5"):
+                    archive.write_weights(file, self)
+                else:
+                    hdf5.write_weights(file, self)
             return
         arrays = {"weights/" + k: v for k, v in _named(self.weights).items()}
         safetensors.write(path, arrays, {"format": _FORMAT})
@@ -174,7 +182,11 @@ class Saving:
         path = _source(filepath)
         if hdf5.is_file(path):
             with hdf5.opened(path) as file:
-                hdf5.read_weights(file, self, by_name, skip_mismatch)
+                if archive.is_weights_layout(file):
+                    unsupported("load_weights of Keras 3's layout", by_name=(by_name, False))
+                    archive.read_weights(file, self, skip_mismatch)
+                else:
+                    hdf5.read_weights(file, self, by_name, skip_mismatch)
             return _Status()
         result = _values(_open(path), "weights/")
         if not self.weights and not self.built and result and not by_name:
@@ -259,6 +271,9 @@ class Saving:
         _check_format(save_format)
         unsupported("save", signatures=(signatures, None))
         training, path = self._serialize_training(include_optimizer), _place(filepath, save_format)
+        if path.endswith(".keras") and hdf5.wanted(path, "h5") and archive.can_write(self):
+            archive.write(self, _target(path, overwrite), include_optimizer)
+            return
         if hdf5.wanted(path, save_format):
             hdf5.write_model(_target(path, overwrite), self, training)
             return
@@ -369,6 +384,8 @@ def load_model(
     del safe_mode  # a file has no code that could run
     del options  # the values are the same, whichever device reads them
     path = _source(filepath)
+    if archive.is_archive(path):
+        return archive.read(path, custom_objects, compile)
     if hdf5.is_file(path):
         return _load_hdf5(path, custom_objects, compile)
     file = _open(path)

@@ -227,9 +227,12 @@ def rebuild(config, make):
                 f"makes: {[x[0].name for x in left]}"
             )
         waiting = left
-    read = lambda part: (
-        tensor(*part) if part and isinstance(part[0], str) else [read(p) for p in part]
-    )
+
+    def read(part):
+        if isinstance(part, dict):
+            return {k: read(v) for k, v in part.items()}
+        return tensor(*part) if part and isinstance(part[0], str) else [read(p) for p in part]
+
     return read(config["input_layers"]), read(config["output_layers"]), layers
 
 

@@ -55,15 +55,16 @@ class OperationLayer(Layer):
         default = to_snake_case(operation.class_name)
         super().__init__(name=name if name is not None else unique(default))
         self.operation, self.built = operation, True
+        self.fixed: dict[str, Any] = {}  # arguments of each call, of a loaded model
 
-    UNTRACKED = (*Layer.UNTRACKED, "operation")
+    UNTRACKED = (*Layer.UNTRACKED, "operation", "fixed")
 
     def _cast(self, inputs):
         return inputs
 
     def call(self, *args, **kwargs):
         """Calls the function."""
-        return self.operation.function(*args, **kwargs)
+        return self.operation.function(*args, **{**self.fixed, **kwargs})
 
     def __call__(self, *args, **kwargs):
         leaves = nest.flatten((args, kwargs))
