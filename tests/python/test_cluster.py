@@ -507,3 +507,65 @@ def test_an_optimizer_over_machines(tmp_path):
     done = under_mpirun(2, SITU, "run", str(path), SITU_CLUSTER_MACHINE_SIZE="1")
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("3 1.2994 2.2984") == 2
+
+
+def test_a_broadcast_needs_no_feeds_of_an_all_reduce(tmp_path):
+    body = """
+        import tensorflow.compat.v1 as tf
+        import horovod.tensorflow as hvd
+        hvd.init()
+        x = tf.placeholder(tf.float32, [])
+        w = tf.Variable(float(hvd.rank()), name="w")
+        total = hvd.allreduce(x * w, op=hvd.Sum)
+        spread = hvd.broadcast_global_variables(1)
+        with tf.Session() as session:
+            session.run(tf.global_variables_initializer())
+            session.run(spread)
+            print(session.run(w), session.run(total, {x: 2.0}))
+        """
+    assert run(tmp_path, body, 2) == ["1.0 4.0\n"] * 2
+
+
+KERAS = """
+    import numpy as np
+    import tensorflow as tf
+    import {module} as hvd
+    from {module}.callbacks import MetricAverageCallback
+    hvd.init()
+    tf.keras.utils.set_random_seed(hvd.rank())
+    model = tf.keras.Sequential([tf.keras.Input((3,)), tf.keras.layers.Dense(1)])
+    optimizer = hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size()))
+    model.compile(optimizer, "mse")
+    rng = np.random.RandomState(hvd.rank())
+    x = rng.rand(16, 3).astype("float32")
+    callbacks = [
+        hvd.callbacks.BroadcastGlobalVariablesCallback(0),
+        MetricAverageCallback(),
+        hvd.callbacks.LearningRateWarmupCallback(0.01 * hvd.size(), warmup_epochs=2),
+        hvd.callbacks.LearningRateScheduleCallback(0.01 * hvd.size(), 0.1, start_epoch=3),
+    ]
+    history = model.fit(x, x.sum(-1, keepdims=True), epochs=4, batch_size=4, verbose=0,
+                        callbacks=callbacks).history
+    print(np.round(model.get_weights()[0].ravel(), 5).tolist())
+    print(np.round(history["loss"], 5).tolist(), np.round(history["lr"], 5).tolist())
+    print(hvd.allreduce(float(hvd.rank())), hvd.broadcast(hvd.rank(), 1))
+    path = "model%d.keras" % hvd.rank()
+    model.save(path)
+    again = hvd.load_model(path)
+    print(type(again.optimizer).__name__, int(again.optimizer.iterations))
+    try:
+        hvd.callbacks.LearningRateScheduleCallback(None, 1.0)
+    except ValueError as error:
+        print(error)
+"""
+
+
+@pytest.mark.parametrize("module", ["horovod.keras", "horovod.tensorflow.keras"])
+def test_keras_over_ranks(module, tmp_path):
+    first, second = run(tmp_path, KERAS.format(module=module), 2)
+    assert first == second
+    lines = first.splitlines()
+    assert lines[1].endswith("[0.015, 0.02, 0.02, 0.002]")
+    assert lines[2] == "0.5 1"
+    assert lines[3] == "DistributedSGD 16"
+    assert lines[4] == "Parameter `initial_lr` is required"

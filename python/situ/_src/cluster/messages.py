@@ -14,16 +14,54 @@ from situ._src.ops.array_ops import convert_to_tensor, op
 _CPU = "/device:CPU:0"
 
 
+# Ops that give a value without being fed.
+_VALUES = ("Const", "VarHandleOp", "VariableV2", "Variable", "NoOp")
+
+
+def _sources(tensors):
+    """The names of the ops without inputs that tensors depend on: placeholders, iterators, ..."""
+    found, seen = set(), set()
+    waiting = [t.op for t in tensors if hasattr(t, "op")]
+    while waiting:
+        one = waiting.pop()
+        if one.name in seen:
+            continue
+        seen.add(one.name)
+        before = [t.op for t in one.inputs] + list(one.control_inputs)
+        if not before and one.type not in _VALUES:
+            found.add(one.name)
+        waiting += before
+    return found
+
+
+def _before(graph, tensors):
+    """The message that the next one comes after, and what the next one depends on.
+
+    In a function that is every message: all of them run. A session runs parts of its graph: there
+    it is the last one that needs nothing else to run, so that a broadcast of variables neither
+    needs the feeds of a training step nor takes a batch from its input.
+    """
+    listed = graph.__dict__.setdefault("_messages", [])
+    if graph.building_function:
+        return [one for one, _ in listed[-1:]], set()
+    needed = _sources(tensors)
+    for one, sources in reversed(listed):
+        if sources <= needed:
+            return [one], needed
+    return [], needed
+
+
 def _message(kind, tensors, **kwargs):
-    """An op for all ranks. In a graph each comes after the one before: so they have the same order
-    on every rank, also where graphs of ranks differ elsewhere."""
+    """An op for all ranks. In a graph they are chained: so they have the same order on every rank,
+    also where graphs of ranks differ elsewhere."""
     graph = _situ.current_graph()
-    before = [] if graph is None else graph.__dict__.get("_messages", [])
+    flat = tensors if isinstance(tensors, (list, tuple)) else [tensors]
+    before, sources = ([], set()) if graph is None else _before(graph, flat)
     with device(_CPU), control_dependencies(before):
         result = op(kind, tensors, **kwargs)
     if graph is not None:
         first = result[0] if isinstance(result, (list, tuple)) else result
-        graph.__dict__["_messages"] = [getattr(first, "op", first)]
+        graph.__dict__["_messages"].append((getattr(first, "op", first), sources))
     return result
 
 

@@ -62,7 +62,8 @@ def DistributedOptimizer(
     del average_aggregated_gradients  # of several backward passes, which are not supported
     how = compression, op, sparse_as_dense
     kind = type(optimizer)
-    in_graph = hasattr(kind, "compute_gradients")
+    # Keras calls apply_gradients alone in `fit`; minimize of tf.train begins with compute_gradients.
+    is_keras = hasattr(kind, "iterations")
 
     def compute_gradients(self, *args, **kwargs):
         pairs = kind.compute_gradients(self, *args, **kwargs)
@@ -75,9 +76,9 @@ def DistributedOptimizer(
 
     title = name or "Distributed" + kind.__name__
     own = (
-        {"compute_gradients": compute_gradients, "get_name": lambda self: title}
-        if in_graph
-        else {"apply_gradients": apply_gradients}
+        {"apply_gradients": apply_gradients}
+        if is_keras
+        else {"compute_gradients": compute_gradients, "get_name": lambda self: title}
     )
     result = object.__new__(type("Distributed" + kind.__name__, (kind,), own))
     result.__dict__.update(optimizer.__dict__)

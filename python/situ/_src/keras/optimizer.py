@@ -488,7 +488,7 @@ class Optimizer(Averaged, Custom):
         """
         config = dict(config)
         rate = config.get("learning_rate")
-        if isinstance(rate, dict):
+        if isinstance(rate, dict):  # else a number, or a schedule already
             name = rate["class_name"]
             kind = custom(name, custom_objects) or api.named("keras.optimizers.schedules." + name)
             config["learning_rate"] = kind.from_config(rate["config"])
@@ -515,6 +515,8 @@ def deserialize(config: Any, custom_objects: dict[str, Any] | None = None):
     Raises:
       ValueError: If the class is unknown.
     """
+    if not isinstance(config, dict):  # it is the optimizer already
+        return config
     kind = custom(config["class_name"], custom_objects) or _find_class(config["class_name"])
     with custom_object_scope(custom_objects or {}):
         return kind.from_config(config.get("config", {}))

@@ -50,6 +50,14 @@ _NAMES = {
     "reload_module": ("importlib", "reload"),
 }
 _PROTOBUF = ("text_format", "json_format", "message", "descriptor")
+_HOROVOD = {
+    "": "",
+    "tensorflow": "situ.mpi",
+    "keras": "situ._src.cluster.keras",
+    "keras.callbacks": "situ._src.cluster.keras_callbacks",
+    "tensorflow.keras": "situ._src.cluster.keras",
+    "tensorflow.keras.callbacks": "situ._src.cluster.keras_callbacks",
+}
 _BELOW = ("urllib.request", "urllib.parse", "urllib.error", "urllib.response")
 
 
@@ -198,7 +206,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         known = {
             "six": ("", "moves", *("moves." + n for n in (*_MODULES, *_BELOW))),
             "absl": ("", "app", "flags", "logging"),
-            "horovod": ("", "tensorflow"),
+            "horovod": tuple(_HOROVOD),
             "google": ("", "protobuf", *("protobuf." + n for n in _PROTOBUF)),
         }
         if below not in known.get(top, ()):
@@ -215,7 +223,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         elif top == "absl" and below:
             module = _absl(below)
         elif top == "horovod" and below:
-            module = importlib.import_module("situ.mpi")
+            module = importlib.import_module(_HOROVOD[below])
         elif below.startswith("moves."):
             module = importlib.import_module(_MODULES.get(below[6:], below[6:]))
             if below == "moves.urllib":
