@@ -122,3 +122,53 @@ def test_the_version_is_that_of_the_style():
 def test_collections_of_weights():
     weight = L.Layer().add_weight("w", [1], collections=["mine", tf.GraphKeys.GLOBAL_VARIABLES])
     assert [v.name for v in tf.get_collection("mine")] == [weight.name]
+
+
+def test_weights_are_in_the_collections_before_a_model_is_called():
+    model = _model()
+    names = [v.name for v in tf.global_variables()]
+    assert names == [
+        "dense/kernel:0",
+        "dense/bias:0",
+        "batch_normalization/gamma:0",
+        "batch_normalization/beta:0",
+        "batch_normalization/moving_mean:0",
+        "batch_normalization/moving_variance:0",
+        "dense_1/kernel:0",
+        "dense_1/bias:0",
+    ]
+    assert [v.name for v in tf.trainable_variables("dense_1")] == names[-2:]
+    assert model.trainable_variables == tf.trainable_variables()
+    x = tf.placeholder(tf.float32, [None, 4])
+    out = model(x)
+    assert len(tf.global_variables()) == len(names)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        np.testing.assert_allclose(session.run(out, {x: X}), model.predict(X), rtol=1e-5)
+        model.compile("sgd", "mse")
+        model.fit(X, Y, verbose=0)
+
+
+def test_the_optimizer_finds_weights_of_a_functional_model():
+    inputs = tf.keras.Input((4,))
+    model = tf.keras.Model(inputs, L.Dense(1)(L.Dense(3)(inputs)))
+    x = tf.placeholder(tf.float32, [None, 4])
+    assert len(tf.trainable_variables()) == 4
+    loss = tf.reduce_mean((model(x) - 1.0) ** 2)
+    step = tf.train.GradientDescentOptimizer(0.1).minimize(loss)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        first = session.run(loss, {x: X})
+        session.run(step, {x: X})
+        assert session.run(loss, {x: X}) < first
+
+
+def test_weights_of_a_compiled_model_stay_its_own():
+    model = _model()
+    model.compile("sgd", "mse")
+    before = model.get_weights()
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+    for old, new in zip(before, model.get_weights()):
+        np.testing.assert_array_equal(old, new)
+    model.fit(X, Y, verbose=0)

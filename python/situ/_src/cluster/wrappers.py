@@ -62,7 +62,7 @@ def DistributedOptimizer(
     del average_aggregated_gradients  # of several backward passes, which are not supported
     how = compression, op, sparse_as_dense
     kind = type(optimizer)
-    # Keras calls apply_gradients alone in `fit`; minimize of tf.train begins with compute_gradients.
+    # `fit` calls apply_gradients alone; minimize of tf.train begins with compute_gradients.
     is_keras = hasattr(kind, "iterations")
 
     def compute_gradients(self, *args, **kwargs):

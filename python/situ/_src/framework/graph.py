@@ -14,6 +14,7 @@ from situ._src.framework.tensor_shape import TensorShape, as_shape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing takes long to import
+    from collections.abc import Callable
     from typing import Any
 
 
@@ -446,6 +447,7 @@ class Graph(_situ.Graph):
 
     def get_collection_ref(self, name: str) -> list:
         """Returns the list of a collection itself; changes to it change the collection."""
+        self._add_late_variables(name)
         return self._collections.setdefault(name, [])
 
     def get_collection(self, name: str, scope: str | None = None) -> list:
@@ -458,10 +460,28 @@ class Graph(_situ.Graph):
         Returns:
           A list, empty if nothing was added.
         """
+        self._add_late_variables(name)
         items = self._collections.get(name, [])
         if scope is None:
             return list(items)
         return [i for i in items if hasattr(i, "name") and re.match(scope, i.name)]
+
+    def on_variables_read(self, add: Callable[[], None]) -> None:
+        """Calls a function once, before the collections of variables are read the next time.
+
+        Keras keeps the weights of its layers outside of graphs until a program asks for them.
+        """
+        self.__dict__.setdefault("_late_variables", []).append(add)
+
+    def _add_late_variables(self, name: str) -> None:
+        late = self.__dict__.get("_late_variables")
+        if not late or name not in ("variables", "trainable_variables", "model_variables"):
+            return
+        if self.finalized:
+            return
+        self.__dict__["_late_variables"] = []
+        for add in late:
+            add()
 
     def get_all_collection_keys(self) -> list[str]:
         """Returns the keys of all collections."""

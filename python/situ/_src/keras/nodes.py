@@ -13,8 +13,8 @@ from situ._src.framework.api import OPS
 from situ._src.framework.config import function_options
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import get_default_graph
-from situ._src.framework.scopes import device
-from situ._src.keras import context
+from situ._src.framework.scopes import control_dependencies, device
+from situ._src.keras import context, weights
 from situ._src.ops.array_ops import op
 
 
@@ -105,6 +105,7 @@ def record(layer, inputs, args, kwargs):
         if context.is_symbolic(tensor):
             ensure(tensor)
     graph = next(t.graph for t in nest.flatten((inputs, args, kwargs)) if context.is_symbolic(t))
+    _list_weights(layer)
     device = _situ.swap_device("")
     before = context.call.names
     try:
@@ -117,6 +118,21 @@ def record(layer, inputs, args, kwargs):
         _situ.swap_device(device)
     Node(layer, inputs, args, kwargs, outputs)
     return outputs
+
+
+def _list_weights(layer):
+    """In graph style, lists the weights of a layer in the collections of the program's graph:
+    when the program reads them, they become variables of that graph."""
+    outer = get_default_graph() if style.is_graph() else None
+    if outer is None or outer.building_function:
+        return
+
+    def add():
+        if any(isinstance(v, weights.EagerVariable) for v in layer.weights):
+            with outer.as_default(), control_dependencies(None):
+                weights.to_graph(layer._flat_layers())
+
+    outer.on_variables_read(add)
 
 
 def _own(tensor, given):
