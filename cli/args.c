@@ -172,7 +172,8 @@ bool args_parse(int argc, char **argv, const struct command *(*find)(const char 
     const bool is_ours =
         !only_positional && !(out->command && out->command->passes_args && out->n_positional);
     if (!is_ours) arg = argv[i];
-    if (is_ours && out->command && out->command->passes_args && !strcmp(arg, "-m")) {
+    if (is_ours && out->command && out->command->passes_args &&
+        (!strcmp(arg, "-m") || !strcmp(arg, "-c"))) {
       out->positional[out->n_positional++] = arg;
     } else if (is_ours && !strcmp(arg, "--")) {
       only_positional = true;

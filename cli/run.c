@@ -84,7 +84,11 @@ const struct command run_command = {
     .details =
         "Everything after the script is passed to the script:\n"
         "  situ run --gpus 4 train.py --batch_size 64\n"
-        "Also: situ run [--OPTION]... -m MODULE [ARGUMENT]...\n"
+        "Instead of a script:\n"
+        "  NOTEBOOK.ipynb  the code cells of a notebook, in order\n"
+        "  -m MODULE       a module: situ run -m pytest tests\n"
+        "  -c CODE         a program as a string\n"
+        "  -               a program from standard input\n"
         "The interpreter is $SITU_PYTHON, else the .venv next to the build, else python3.\n",
     .options = options,
     .run = run,

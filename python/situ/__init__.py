@@ -14,6 +14,12 @@ def __getattr__(name):
         import importlib
 
         return importlib.import_module("situ.compat")
+    if name == "load_ipython_extension":  # %load_ext situ
+        import functools
+
+        from situ._src.runner import ipython_extension
+
+        return functools.partial(ipython_extension.load, "v2")
     if not name.startswith("__"):
         _style.note_use()
     return _api.find("", name, globals(), "v2", __name__)

@@ -16,6 +16,12 @@ def __getattr__(name):
         import situ.compat
 
         return situ.compat
+    if name == "load_ipython_extension":  # %load_ext situ.compat.v1
+        import functools
+
+        from situ._src.runner import ipython_extension
+
+        return functools.partial(ipython_extension.load, "v1")
     return _api.find("", name, globals(), "v1", __name__)
 
 

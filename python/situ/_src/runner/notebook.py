@@ -1,131 +1,235 @@
 # SPDX-License-Identifier: Apache-2.0
-"""notebook.py: get_ipython() and display() for notebooks that were exported as .py files."""
+"""notebook.py: runs notebooks (.ipynb): the code cells in order, in one namespace, as IPython does:
+magics, shell commands, top-level await, and the last expression of a cell is displayed."""
 
 from __future__ import annotations
 
-import builtins
-import contextlib
+import ast
+import inspect
 import io
+import json
+import linecache
+import os
 import re
-import subprocess
 import sys
+import tokenize
 
-_LINE = re.compile(rb"^(\s*)[%!].*$", re.M)
+# Cell magics whose cell is Python code of the program.
+PYTHON_CELLS = ("time", "timeit", "capture", "prun")
 
-
-class Shell:
-    """Replaces IPython's shell: magics that only concern the notebook do nothing."""
-
-    SHELLS = ("bash", "sh", "script")
-
-    def __init__(self, main):
-        self.user_ns = main
-
-    def run_line_magic(self, name, line="", _stack_depth=1):
-        if name == "time" or name == "timeit":
-            exec(line, self.user_ns)
-        elif name == "run":
-            with open(line.split()[0], "rb") as file:
-                exec(compile(file.read(), line.split()[0], "exec"), self.user_ns)
-
-    def magic(self, text):
-        name, _, line = text.partition(" ")
-        self.run_line_magic(name, line)
-
-    def run_cell_magic(self, name, line, cell):
-        if name in self.SHELLS:
-            self.system(cell)
-        elif name == "capture":
-            self._capture(line, cell)
-        elif name in ("time", "timeit", "prun"):
-            if name == "timeit":
-                exec(line, self.user_ns)  # the setup
-            exec(cell, self.user_ns)
-
-    def _capture(self, line, cell):
-        """Runs a cell without output, which the variable that the line names gets."""
-        output = io.StringIO()
-        with contextlib.redirect_stdout(output):
-            exec(cell, self.user_ns)
-        for name in [word for word in line.split() if not word.startswith("-")][:1]:
-            self.user_ns[name] = _Captured(output.getvalue())
-
-    def system(self, command):
-        sys.stdout.flush()
-        subprocess.run(command, shell=True, check=False)
-
-    def getoutput(self, command, split=True, depth=0):
-        del depth  # variables in commands are not expanded
-        done = subprocess.run(command, shell=True, check=False, capture_output=True, text=True)
-        return done.stdout.splitlines() if split else done.stdout
-
-    def __getattr__(self, name):
-        def ignored(*args, **kwargs):
-            from situ._src.framework import logs
-
-            logs.info("get_ipython().%s%s has no effect outside IPython.", name, (args, kwargs))
-
-        return ignored
+_CELL_MAGIC = re.compile(r"\s*%%(\w+)[ \t]*([^\n]*)\n?")
+_ASSIGNED = re.compile(r"^(\s*)([\w.,\[\]'\" ]+?)\s*=\s*([%!])\s*(?!=)(.+)$")
+_HELP = re.compile(r"^\s*(\?{1,2}\s*[\w.]+|[\w.]+\s*\?{1,2})\s*$")
 
 
-class _Captured:
-    """The output of a cell with %%capture."""
-
-    stderr = ""
-
-    def __init__(self, stdout):
-        self.stdout = stdout
-
-    def show(self):
-        print(self.stdout, end="")
-
-    __call__ = show
-
-    def __str__(self):
-        return self.stdout
+def label(path: str, cell: int) -> str:
+    """Returns the name of a cell in tracebacks and messages."""
+    return f"{path}, code cell {cell}"
 
 
-class _DisplayHandle:
-    """Replaces IPython's DisplayHandle: prints the objects that it is updated with."""
+class Notebook:
+    """A notebook. `source` is its Python code as one text, for static analysis."""
 
-    def __init__(self, display_id):
-        self.display_id = display_id
+    def __init__(self, path, data):
+        self.path = path
+        self.cells = _code_cells(data)
+        texts, self.starts, line = [], [], 1
+        for text, _ in self.cells:
+            code = _analyzed(text)
+            self.starts.append(line)
+            texts.append(code)
+            line += code.count("\n")
+        self.source = "".join(texts).encode("utf-8", "surrogatepass")
 
-    def display(self, obj, **kwargs):
-        _display(obj, **kwargs)
+    def locate(self, line):
+        """Returns the number of the cell and the line in it, of a line of `source`."""
+        cell = sum(start <= line for start in self.starts)
+        return cell, line - self.starts[cell - 1] + 1
 
-    update = display
-
-
-def _display(
-    *objs,
-    include=None,
-    exclude=None,
-    metadata=None,
-    transient=None,
-    display_id=None,
-    raw=False,
-    clear=False,
-):
-    """Replaces IPython's display: prints the objects."""
-    del include, exclude, metadata, transient, clear  # the output is plain text
-    print(*[o.get("text/plain", o) if raw else o for o in objs])
-    return _DisplayHandle(display_id) if display_id else None
+    def asks_for_graph_style(self):
+        """Returns whether the notebook selects TensorFlow 1, as in Colab."""
+        magic = re.compile(r"(?m)^\s*%tensorflow_version\s+1")
+        return any(magic.search(text) for text, _ in self.cells)
 
 
-def provide(source, main):
-    """Defines get_ipython and display if the source uses them. Returns the source without
-    magics."""
-    if b"get_ipython" in source:
-        shell = Shell(main)
-        builtins.get_ipython = lambda: shell
-    if b"get_ipython" in source or b"# In[" in source:
-        if not hasattr(builtins, "display"):
-            builtins.display = _display
+def _code_cells(data):
+    """Returns (source, may raise) of each code cell. Raises ValueError for other files."""
+    content = json.loads(data.decode("utf-8"))
+    if not isinstance(content, dict):
+        raise ValueError("it has no cells")
+    cells = content.get("cells")
+    if cells is None:  # format 3
+        cells = [c for sheet in content.get("worksheets", []) for c in sheet.get("cells", [])]
+    if not cells and "nbformat" not in content:
+        raise ValueError("it has no cells")
+    found = []
+    for cell in cells:
+        if cell.get("cell_type") != "code":
+            continue
+        text = cell.get("source", cell.get("input", ""))
+        tags = cell.get("metadata", {}).get("tags", [])
+        found.append(("".join(text), "raises-exception" in tags))
+    return found
+
+
+def _analyzed(text):
+    """Returns the Python code of a cell with the same lines, or blank lines if it has none."""
+    magic = _CELL_MAGIC.match(text)
+    lines = text.count("\n") + 1
+    if magic:
+        if magic[1] not in PYTHON_CELLS:
+            return "\n" * lines
+        text = "\n" * text.count("\n", 0, magic.end()) + text[magic.end() :]
+    code = transform(text)
     try:
-        compile(source, "", "exec")
-    except SyntaxError:
-        return _LINE.sub(rb"\1pass", source)  # %matplotlib inline, !pip install: not Python
-    except ValueError:
+        ast.parse(code)
+    except (SyntaxError, ValueError):
+        return "\n" * lines  # running it reports the error
+    return code + "\n" * (lines - code.count("\n"))
+
+
+def _is_inside(text):
+    """Returns whether a text ends inside brackets or a string."""
+    try:
+        for _ in tokenize.generate_tokens(io.StringIO(text).readline):
+            pass
+    except tokenize.TokenError as e:
+        return "multi-line" in str(e) or "unterminated triple-quoted" in str(e)
+    except SyntaxError:  # such as indentation
         pass
-    return source
+    return False
+
+
+def _call(line):
+    """Returns the Python code of one line of IPython's syntax, or None if it is Python."""
+    text = line.strip()
+    indent = line[: len(line) - len(line.lstrip())]
+    if text.startswith("!"):
+        function = "getoutput" if text.startswith("!!") else "system"
+        return f"{indent}get_ipython().{function}({text.lstrip('!').strip()!r})"
+    if text.startswith("%"):
+        name, _, rest = text[1:].strip().partition(" ")
+        return f"{indent}get_ipython().run_line_magic({name!r}, {rest.strip()!r})"
+    if _HELP.match(text):
+        return f"{indent}get_ipython().run_line_magic('pinfo', {text.strip('? ')!r})"
+    found = _ASSIGNED.match(line)
+    if found and found[3] == "!":
+        return f"{indent}{found[2].strip()} = get_ipython().getoutput({found[4].strip()!r})"
+    if found:
+        name, _, rest = found[4].partition(" ")
+        return f"{indent}{found[2].strip()} = get_ipython().run_line_magic({name!r}, {rest!r})"
+    return None
+
+
+def transform(text: str) -> str:
+    """Returns a cell without cell magic as Python code: magics and commands become calls."""
+    try:
+        compile(text, "", "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+        return text
+    except (SyntaxError, ValueError):
+        pass
+    done: list = []
+    logical = ""  # the lines of the statement so far
+    lines = text.split("\n")
+    while lines:
+        line = lines.pop(0)
+        if logical and _is_inside(logical):
+            done.append(line)
+            logical += line + "\n"
+            continue
+        whole, extra = line, 0
+        while whole.endswith("\\") and lines and line.lstrip()[:1] in ("%", "!"):
+            whole, extra = whole[:-1].rstrip() + " " + lines.pop(0).strip(), extra + 1
+        call = _call(whole)
+        done += [line if call is None else call] + [""] * extra
+        logical = "" if call is not None else line + "\n"
+    return "\n".join(done)
+
+
+class Runner:
+    """Runs cells in a namespace."""
+
+    def __init__(self, path, namespace, shell):
+        self.path, self.namespace, self.shell = path, namespace, shell
+        self.cell, self.loop = 0, None
+        shell.run_code = self.run_code
+
+    def run_cell(self, number, text):
+        """Runs a cell and displays its last expression."""
+        self.cell = number
+        self.shell.place = label(self.path, number)
+        magic = _CELL_MAGIC.match(text)
+        if magic:
+            head = text.count("\n", 0, magic.end())
+            self.shell.first_line = head
+            self.shell.run_cell_magic(magic[1], magic[2].strip(), text[magic.end() :])
+        else:
+            self.run_code(text)
+
+    def run_code(self, text, first_line=0):
+        """Runs Python code; `first_line` lines of the cell precede it."""
+        name = label(self.path, self.cell)
+        shown = "\n" * first_line + text
+        linecache.cache[name] = (len(shown), None, shown.splitlines(True), name)
+        tree = compile(
+            "\n" * first_line + transform(text),
+            name,
+            "exec",
+            ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT,
+        )
+        last = None
+        if tree.body and isinstance(tree.body[-1], ast.Expr) and not _is_quiet(text):
+            last = ast.Expression(tree.body.pop().value)
+        self._execute(compile(tree, name, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT))
+        if last is not None:
+            value = self._execute(compile(last, name, "eval", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT))
+            if value is not None:
+                self.namespace["_"] = value
+                print(repr(value))
+
+    def _execute(self, code):
+        value = eval(code, self.namespace)
+        if not code.co_flags & inspect.CO_COROUTINE:
+            return value
+        import asyncio
+
+        if self.loop is None:
+            self.loop = asyncio.new_event_loop()
+            asyncio.set_event_loop(self.loop)
+        return self.loop.run_until_complete(value)
+
+
+def _is_quiet(text):
+    """Returns whether a cell ends with a semicolon, which displays nothing."""
+    try:
+        tokens = list(tokenize.generate_tokens(io.StringIO(transform(text)).readline))
+    except (tokenize.TokenError, SyntaxError):
+        return False
+    blank = (tokenize.NEWLINE, tokenize.NL, tokenize.COMMENT, tokenize.ENDMARKER, tokenize.DEDENT)
+    words = [t.string for t in tokens if t.type not in blank]
+    return words[-1:] == [";"]
+
+
+def run(notebook: Notebook, namespace: dict, show) -> int:
+    """Runs a notebook. `show` prints an exception. Returns the exit code."""
+    from situ._src.runner import ipython_shell
+
+    os.environ.setdefault("MPLBACKEND", "Agg")  # plt.show() must not wait for a window
+    shell = ipython_shell.provide_shell(namespace, is_notebook=True)
+    runner = Runner(notebook.path, namespace, shell)
+    for number, (text, may_raise) in enumerate(notebook.cells, 1):
+        try:
+            runner.run_cell(number, text)
+        except SystemExit:
+            raise
+        except BaseException as error:
+            sys.stdout.flush()
+            show(error)
+            if may_raise and isinstance(error, Exception):
+                continue
+            left = len(notebook.cells) - number
+            rest = f"; {left} more not run" if left else ""
+            print(f"situ run: {label(notebook.path, number)} failed{rest}", file=sys.stderr)
+            return 130 if isinstance(error, KeyboardInterrupt) else 1
+        sys.stdout.flush()
+    return 0

@@ -1,18 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""run.py: `situ run`: runs a script or module as __main__, with situ as tensorflow.
+"""run.py: `situ run`: runs a script, notebook or module as __main__, with situ as tensorflow.
 
 python -m situ._src.runner.run [--api=v1|v2] [--log-placement] [--trace=FILE] [--check]
-    [--behind=OPTIONS] -- SCRIPT|-m MODULE [ARG]...
+    [--behind=OPTIONS] -- SCRIPT|NOTEBOOK|-m MODULE|-c CODE|- [ARG]...
 """
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 import traceback
 
 from situ._src.framework import style
-from situ._src.runner import arguments, import_hook, notebook, stand_ins, style_detection
+from situ._src.runner import (
+    arguments,
+    import_hook,
+    ipython_shell,
+    notebook,
+    stand_ins,
+    style_detection,
+)
+from situ._src.runner.program import fail, find
 
 _OWN = os.path.abspath(__file__ + "/../../..")
 
@@ -22,41 +31,6 @@ def parse(args):
     cut = args.index("--")
     options = {w.lstrip("-").partition("=")[0]: w.partition("=")[2] or True for w in args[:cut]}
     return options, args[cut + 1 :]
-
-
-def find(program):
-    """Returns the path, the module name or None, and the arguments of the program."""
-    if program[0] != "-m":
-        return program[0], None, program[1:]
-    if len(program) < 2:
-        fail("-m needs the name of a module")
-    import importlib.util
-
-    name = program[1]
-    sys.path.insert(0, os.getcwd())
-    try:
-        spec = importlib.util.find_spec(name)
-        if spec is not None and spec.submodule_search_locations is not None:
-            name += ".__main__"
-            spec = importlib.util.find_spec(name)
-    except ImportError as e:
-        fail(str(e))
-    if spec is None or not spec.origin:
-        fail(f"there is no module {program[1]}")
-    return spec.origin, name, program[2:]
-
-
-def fail(text):
-    print(f"situ run: {text}", file=sys.stderr)
-    sys.exit(1)
-
-
-def read(path):
-    try:
-        with open(path, "rb") as file:
-            return file.read()
-    except OSError as e:
-        fail(f"cannot read {path}: {e.strerror}")
 
 
 def show(error):
@@ -104,20 +78,26 @@ def check_output(path):
         fail(f"cannot write {path}: {e.strerror}")
 
 
-def execute(path, name, source):
+def execute(program):
     """Runs the program as __main__. Returns the exit code."""
     import types
 
     main = types.ModuleType("__main__")
-    main.__file__, main.__builtins__ = path, __builtins__
-    if name:
-        main.__package__ = name.rpartition(".")[0]
+    main.__builtins__ = __builtins__
+    if program.is_file:
+        main.__file__ = program.path
+    if program.name:
+        main.__package__ = program.name.rpartition(".")[0]
     else:
-        sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
+        sys.path.insert(0, program.folder())
     sys.modules["__main__"] = main
-    source = notebook.provide(source, main.__dict__)
+    if program.notebook:
+        return notebook.run(program.notebook, main.__dict__, show)
+    source = ipython_shell.provide(program.source, main.__dict__)
     try:
-        exec(compile(source, path, "exec"), main.__dict__)
+        if program.name and main.__package__:
+            importlib.import_module(main.__package__)
+        exec(compile(source, program.path, "exec"), main.__dict__)
     except SystemExit:
         raise
     except BaseException as error:
@@ -128,27 +108,23 @@ def execute(path, name, source):
 
 
 def main():
-    options, program = parse(sys.argv[1:])
-    path, name, args = find(program)
-    source = read(path)
-    api = options.get("api") or style_detection.style_of(path, source)
+    options, words = parse(sys.argv[1:])
+    program = find(words)
+    api = options.get("api") or style_detection.style_of_program(program)
     if "check" in options:
-        sys.exit(style_detection.report(path, source, api))
-    if sys.path[:1] in ([""], [os.getcwd()]) and not name:
-        del sys.path[0]  # added by python -m; a script does not have it
-    sys.argv = [path, *args]
+        sys.exit(style_detection.report(program, api))
+    sys.argv = program.argv
     style.set_root("tensorflow")
     import_hook.install(api)
     stand_ins.install()
-    if api == "v1" or b"numpy" in source:  # other programs start without NumPy
+    # Other programs start without NumPy.
+    if api == "v1" or program.others or b"numpy" in program.source:
         from situ._src.runner import numpy_aliases
 
         numpy_aliases.install()
     if "behind" in options:
-        label = f"-m {program[1]}" if name else path
-        arguments.Watch(
-            options["behind"], label, list(style_detection.sources(path, source))
-        ).start()
+        texts = list(style_detection.sources(program))
+        arguments.Watch(options["behind"], program.label, texts).start()
     if "log-placement" in options:
         import_hook.log_placement()
     if "trace" in options:
@@ -161,11 +137,13 @@ def main():
         from situ._src.runner import training_costs
 
         training_costs.install(os.environ["SITU_COSTS"])
-    code = execute(path, name, source)
+    code = execute(program)
     sys.stdout.flush()
     if code:
         sys.exit(code)
 
 
 if __name__ == "__main__":
+    if sys.path[:1] in ([""], [os.getcwd()]):
+        del sys.path[0]  # added by python -m; a script does not have it
     main()

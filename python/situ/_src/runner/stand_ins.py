@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """stand_ins.py: replacements for packages that TensorFlow programs import and that are not
-installed: six, absl, keras, google.protobuf, and horovod (situ.mpi). Installed packages take
-precedence."""
+installed: six, absl, keras, google.protobuf, horovod (situ.mpi), and IPython.display in notebooks.
+Installed packages take precedence."""
 
 from __future__ import annotations
 
+import builtins
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -207,6 +208,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             "six": ("", "moves", *("moves." + n for n in (*_MODULES, *_BELOW))),
             "absl": ("", "app", "flags", "logging"),
             "horovod": tuple(_HOROVOD),
+            "IPython": ("", "display") if hasattr(builtins, "get_ipython") else (),
             "google": ("", "protobuf", *("protobuf." + n for n in _PROTOBUF)),
         }
         if below not in known.get(top, ()):
@@ -241,6 +243,10 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             module.__spec__ = self.kept
         elif module.__name__ == "six":
             module.__dict__.update(_six())
+        elif module.__name__.startswith("IPython"):
+            from situ._src.runner import ipython_shell
+
+            module.__dict__.update(ipython_shell.MODULES[module.__name__])
         elif module.__name__.startswith("google.protobuf."):
             from situ._src.runner import protobuf
 

@@ -9,7 +9,10 @@ import os
 import types
 
 from situ._src.framework import style
-from situ._src.runner import import_hook
+from situ._src.runner import import_hook, packages
+from situ._src.runner.program import Program
+
+_OWN = os.path.abspath(__file__)
 
 # Names that TensorFlow 2 does not have: a program that uses one is in graph style.
 GRAPH_NAMES = set(
@@ -81,33 +84,82 @@ def parse(source, path):
         return ast.Module([], [])  # running it reports the error
 
 
-def local_modules(tree, path, seen):
-    """Yields the paths of local modules that the script imports."""
-    folder = os.path.dirname(os.path.abspath(path))
+def _search_folders(path, is_module):
+    """Returns the folders in which absolute imports of a program find local modules."""
+    folders = [os.path.dirname(os.path.abspath(path))]
+    folders += [os.getcwd()] if is_module else []
+    folders += [os.path.abspath(p) for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p]
+    return [f for f in dict.fromkeys(folders) if not _OWN.startswith(f + os.sep)]
+
+
+def _imports(tree):
+    """Yields (level of a relative import, dotted name) of everything that a module imports."""
     for node in ast.walk(tree):
-        names = []
         if isinstance(node, ast.Import):
-            names = [a.name for a in node.names]
+            for a in node.names:
+                yield 0, a.name
         elif isinstance(node, ast.ImportFrom):
             base = node.module or ""
-            names = [base] + [f"{base}.{a.name}".lstrip(".") for a in node.names]
-        for name in filter(None, names):
-            stem = os.path.join(folder, *name.split("."))
-            for file in (stem + ".py", os.path.join(stem, "__init__.py")):
-                if os.path.isfile(file) and file not in seen:
-                    yield file
+            for name in [base] + [f"{base}.{a.name}".lstrip(".") for a in node.names]:
+                if name:
+                    yield node.level, name
 
 
-def sources(path, source):
+def _files_of(folder, name):
+    """Returns the files of a module in a folder, with its packages: a/__init__.py and a/b.py."""
+    found, stem = [], folder
+    for part in name.split("."):
+        stem = os.path.join(stem, part)
+        files = [f for f in (stem + ".py", os.path.join(stem, "__init__.py")) if os.path.isfile(f)]
+        if not files and not os.path.isdir(stem):
+            break
+        found += files
+    return found
+
+
+def local_modules(tree, path, folders):
+    """Yields the paths of local modules that a file imports."""
+    own = os.path.dirname(os.path.abspath(path))
+    for level, name in _imports(tree):
+        at = own
+        for _ in range(level - 1):
+            at = os.path.dirname(at)
+        for folder in [at] if level else dict.fromkeys([*folders, own]):
+            files = _files_of(folder, name)
+            yield from files
+            if files:
+                break
+
+
+def _walk(program):
+    """Yields (path, source, tree) of a program and of the local modules that it imports."""
+    waiting = [(program.path, program.source), *program.others]
+    seen = {os.path.abspath(path) for path, _ in waiting}
+    folders = _search_folders(program.path, bool(program.name))
+    while waiting:
+        path, source = waiting.pop()
+        tree = parse(source, path)
+        yield path, source, tree
+        for file in local_modules(tree, path, folders):
+            if os.path.abspath(file) not in seen:
+                seen.add(os.path.abspath(file))
+                with open(file, "rb") as opened:
+                    waiting.append((file, opened.read()))
+
+
+def sources(program):
     """Yields the source of a program and of the local modules that it imports."""
-    seen, left = {os.path.abspath(path)}, [(path, source)]
-    while left:
-        path, source = left.pop()
+    for _, source, _ in _walk(program):
         yield source.decode("utf-8", "replace") if isinstance(source, bytes) else source
-        for file in local_modules(parse(source, path), path, seen):
-            seen.add(file)
-            with open(file, "rb") as opened:
-                left.append((file, opened.read()))
+
+
+def _below_tensorflow(name):
+    """Returns the dotted name below tf of a module, or None: keras is tf.keras where it is not
+    installed. Names of horovod, which situ.mpi replaces, keep their first word."""
+    top, _, below = name.partition(".")
+    if top == "tensorflow":
+        return below
+    return name if top in packages.REPLACED and not packages.is_installed(top) else None
 
 
 def aliases(tree):
@@ -116,17 +168,15 @@ def aliases(tree):
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for a in node.names:
-                if a.name.split(".")[0] == "tensorflow":
-                    below = a.name.partition(".")[2]
-                    found[a.asname or "tensorflow"] = below if a.asname else ""
-        elif (
-            isinstance(node, ast.ImportFrom)
-            and not node.level
-            and (node.module or "").split(".")[0] == "tensorflow"
-        ):
-            below = node.module.partition(".")[2]
-            for a in node.names:
-                found[a.asname or a.name] = f"{below}.{a.name}".lstrip(".")
+                below = _below_tensorflow(a.name)
+                if below is not None:
+                    top = a.name.partition(".")[0]
+                    found[a.asname or top] = below if a.asname else _below_tensorflow(top)
+        elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+            below = _below_tensorflow(node.module)
+            if below is not None:
+                for a in node.names:
+                    found[a.asname or a.name] = f"{below}.{a.name}".lstrip(".")
     return found
 
 
@@ -152,23 +202,26 @@ def used(tree):
             if name in known:
                 yield ".".join(filter(None, [known[name], *parts])), node.lineno
     for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "tensorflow":
+        if isinstance(node, ast.Import):
             for a in node.names:
-                yield known[a.asname or a.name], node.lineno
+                if a.name.startswith("tensorflow."):
+                    continue  # importing it reports what is missing
+                below = _below_tensorflow(a.name)
+                if below:
+                    yield below, node.lineno
+        elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+            below = _below_tensorflow(node.module)
+            if below is not None:
+                for a in node.names:
+                    if a.name != "*":
+                        yield f"{below}.{a.name}".lstrip("."), node.lineno
 
 
-def all_uses(path, source):
-    """Yields (path, name, line) for the script and the local modules that it imports."""
-    waiting, seen = [(path, source)], {os.path.abspath(path)}
-    while waiting:
-        path, source = waiting.pop()
-        tree = parse(source, path)
+def all_uses(program):
+    """Yields (path, name, line) for the program and the local modules that it imports."""
+    for path, _, tree in _walk(program):
         for name, line in used(tree):
             yield path, name, line
-        for file in local_modules(tree, path, seen):
-            seen.add(file)
-            with open(file, "rb") as f:
-                waiting.append((file, f.read()))
 
 
 def _chooses_v1(tree):
@@ -185,11 +238,18 @@ def _chooses_v1(tree):
 
 
 def style_of(path, source):
+    """Returns the style of a script; see style_of_program."""
+    return style_of_program(Program(path, source, []))
+
+
+def style_of_program(program):
     """Returns 'v1' if the program uses names of graph style, else 'v2'."""
-    if _chooses_v1(parse(source, path)):
+    if program.notebook and program.notebook.asks_for_graph_style():
+        return "v1"
+    if _chooses_v1(parse(program.source, program.path)):
         return "v1"
     needs_graph = fills_graph = has_graph = has_keras = False
-    for _, name, _ in all_uses(path, source):
+    for _, name, _ in all_uses(program):
         parts = name.split(".")
         inner = (
             parts[2:]
@@ -214,6 +274,8 @@ def style_of(path, source):
 def lacking(root, name):
     """Returns the shortest prefix of a dotted name that situ does not have, or None."""
     at, parts = root, name.split(".")
+    if parts[0] in packages.REPLACED and parts[0] != "keras":
+        return packages.lacking(name)
     if parts[0] in import_hook.INNER:  # modules of tensorflow's own sources
         if parts[1:] and parts[1] not in import_hook.INNER[parts[0]]:
             return ".".join(parts[:2])
@@ -239,26 +301,41 @@ def lacking(root, name):
     return None
 
 
-def report(path, source, api):
+def _missing_names(program, root):
+    """Returns {name: places}: names of tf, and packages that need TensorFlow itself."""
+    missing: dict = {}
+    for path, _, tree in _walk(program):
+        for name, line in used(tree):
+            lacks = lacking(root, name)
+            if lacks:
+                is_package = lacks.partition(".")[0] in packages.REPLACED - {"keras"}
+                shown = lacks if is_package else f"tf.{lacks}"
+                missing.setdefault(shown, []).append(program.where(path, line))
+        for name, line in packages.unsupported(tree):
+            missing.setdefault(name, []).append(program.where(path, line))
+    return missing
+
+
+def report(program, api):
     """Prints the names that situ lacks. Returns the exit code."""
     import importlib
 
+    from situ._src.framework import api as names
     from situ._src.runner import missing_names
 
     style.choose(api)
     root = importlib.import_module("situ.compat.v1" if api == "v1" else "situ")
-    missing = {}
-    for file, name, line in all_uses(path, source):
-        lacks = lacking(root, name)
-        if lacks:
-            missing.setdefault(lacks, []).append(f"{os.path.relpath(file)}:{line}")
-    from situ._src.framework import api as names
-
+    missing = _missing_names(program, root)
     everything = [*names.all_names("both", api), *names.op_functions()]
     for name in sorted(missing):
-        near = missing_names.nearest(name, everything)
+        places = ", ".join(dict.fromkeys(missing[name]))
+        top, _, below = name.partition(".")
+        if top != "tf":
+            print(f"{name}  {places}  {packages.hint_for(name)}")
+            continue
+        near = missing_names.nearest(below, everything)
         hint = f"  nearest: tf.{near}" if near else ""
-        print(f"tf.{name}  {', '.join(missing[name])}{hint}  {missing_names.hint_for(name)}")
+        print(f"{name}  {places}{hint}  {missing_names.hint_for(below)}")
     print(
         f"{len(missing)} name{'s are' if len(missing) != 1 else ' is'} missing "
         f"({'graph' if api == 'v1' else 'eager'} style)"
