@@ -12,7 +12,8 @@ endif()
 
 Python3_add_library(situ_python MODULE WITH_SOABI ${extension})
 target_link_libraries(situ_python PRIVATE situ_public)
-target_compile_options(situ_python PRIVATE -Wno-pedantic -Wno-cast-function-type)
+target_compile_options(situ_python PRIVATE -Wno-pedantic -Wno-cast-function-type
+                                           -Werror=implicit-function-declaration)
 target_link_options(situ_python PRIVATE -Wl,--version-script=${CMAKE_SOURCE_DIR}/cmake/python.map)
 add_dependencies(situ_python situ_archive situ_headers)
 set_target_properties(situ_python PROPERTIES

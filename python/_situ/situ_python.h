@@ -8,6 +8,7 @@
 #include <structmember.h>
 
 #if PY_VERSION_HEX < 0x030b0000
+#include <frameobject.h> /* PyFrame_GetBack; later versions declare it in Python.h */
 #define PyFloat_Pack2(real, at, little) _PyFloat_Pack2(real, (unsigned char *)(at), little)
 #define PyFloat_Unpack2(at, little) _PyFloat_Unpack2((const unsigned char *)(at), little)
 #endif
