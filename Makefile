@@ -103,6 +103,14 @@ wheel: setup
 	@$(call build,build,,situ_archive situ_headers situ_venv)
 	@tools/wheel.sh .venv/bin/python build/wheel build
 
+## wheels: manylinux wheels for CPython 3.9 to 3.13 in build/wheels (WHEELS='3.11' for some)
+wheels: setup setup-wheels
+	@JOBS=$(JOBS) tools/wheels/wheels.sh build/wheels $(WHEELS)
+
+## test-wheels: install each wheel in a new environment with NumPy alone; images, linear algebra, training
+test-wheels:
+	@tools/wheels/test.sh build/wheels $(WHEELS)
+
 ## install: headers, libraries and the command below PREFIX (/usr/local)
 install: all
 	@cmake --install build --prefix $(PREFIX)
@@ -113,7 +121,7 @@ release:
 
 ## clean: remove every build folder
 clean:
-	rm -rf build build-asan build-tsan build-fuzz build-wheel
+	rm -rf build build-asan build-tsan build-fuzz build-wheel build-wheels
 
 ## help: this list
 help:
@@ -125,4 +133,4 @@ setup:
 setup-%:
 	@tools/setup.sh build $*
 
-.PHONY: all demo quick test test-opencl test-cuda oclgrind kernels asan tsan fresh check format fuzz bench bench-peers docs wheel install release clean help setup
+.PHONY: all demo quick test test-opencl test-cuda oclgrind kernels asan tsan fresh check format fuzz bench bench-peers docs wheel wheels test-wheels install release clean help setup

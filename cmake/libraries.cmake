@@ -3,7 +3,7 @@
 
 set(version_script ${CMAKE_SOURCE_DIR}/cmake/situ.map)
 add_library(situ SHARED)
-target_link_libraries(situ PRIVATE situ_objects situ_flags)
+target_link_libraries(situ PRIVATE situ_objects ${SITU_BUNDLED_ARCHIVES} situ_flags)
 # Workers and the handlers of forks outlive a dlclose: the library stays.
 target_link_options(situ PRIVATE -Wl,--version-script=${version_script} -Wl,-z,nodelete)
 set_target_properties(situ PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
@@ -21,7 +21,7 @@ if(SITU_PREBUILT)
 else()
   add_custom_command(
     OUTPUT ${SITU_ARCHIVE}
-    COMMAND ${CMAKE_LINKER} -r -o situ.o $<TARGET_OBJECTS:situ_objects>
+    COMMAND ${CMAKE_LINKER} -r -o situ.o $<TARGET_OBJECTS:situ_objects> ${SITU_BUNDLED_ARCHIVES}
     COMMAND ${CMAKE_OBJCOPY} --localize-hidden situ.o
     COMMAND ${CMAKE_COMMAND} -E rm -f ${SITU_ARCHIVE}
     COMMAND ${CMAKE_AR} rcs ${SITU_ARCHIVE} situ.o
@@ -35,7 +35,7 @@ endif()
 # The same objects for programs that look inside: each takes what it needs.
 add_library(situ_inside STATIC $<TARGET_OBJECTS:situ_objects>)
 target_include_directories(situ_inside PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
-target_link_libraries(situ_inside PUBLIC situ_flags)
+target_link_libraries(situ_inside PUBLIC ${SITU_BUNDLED_ARCHIVES} situ_flags)
 set_target_properties(situ_inside PROPERTIES
                       LINKER_LANGUAGE C ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/inside)
 

@@ -15,6 +15,6 @@ git rev-parse -q --verify "refs/tags/v$version" >/dev/null && fail "the tag v$ve
 [ "$2" = --dry-run ] && { echo "release.sh: $version could be released; make test and make check would run next"; exit 0; }
 make test || fail "make test failed"
 make check || fail "make check failed"
-make wheel || fail "make wheel failed"
+make wheels test-wheels || fail "make wheels test-wheels failed"
 git tag -a "v$version" -m "situ $version" || exit 1
 echo "Tagged v$version. Publish with: git push origin main v$version"

@@ -30,6 +30,7 @@ packages() {
     bench) echo ocl-icd-libopencl1 pocl-opencl-icd libclblast1 openmpi-bin ;;
     check) echo git clang-format clang-tidy cppcheck universal-ctags libcmocka-dev ;;
     fuzz) echo clang-16 libclang-rt-16-dev ;;
+    wheels) echo curl nasm xz-utils ;;
     peers) echo python3-venv ;;
   esac
 }

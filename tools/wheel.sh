@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # wheel.sh: builds the wheel with a Python that has, or may fetch, scikit-build-core.
 # Usage: tools/wheel.sh PYTHON FOLDER [BUILD] (where the wheel goes; a build folder that has libsitu.a)
+# $WHEEL_BUILD: the folder for intermediate files, else that of pyproject.toml
 python=$1 out=$2
-set -- ${3:+--config-settings=cmake.define.SITU_PREBUILT="$(realpath "$3")"}
+set -- ${WHEEL_BUILD:+--config-settings=build-dir="$WHEEL_BUILD"} \
+  ${3:+--config-settings=cmake.define.SITU_PREBUILT="$(realpath "$3")"}
 cd "$(dirname "$0")/.." || exit 1
 "$python" -c 'import numpy, scikit_build_core' 2>/dev/null ||
   "$python" -m pip install -q --disable-pip-version-check numpy 'scikit-build-core>=0.10' ||

@@ -29,9 +29,19 @@ static void append_reason(char why[DL_REASON_SIZE], const char *library, const c
   snprintf(why + used, DL_REASON_SIZE - used, "%s%s", separator, reason ? reason : library);
 }
 
+/* Fills the table with functions that are linked statically; false if these are not. */
+static bool fill_bundled(const struct dl_symbol *symbols, int n_symbols, char *table) {
+  for (int i = 0; i < n_symbols; i++) {
+    if (!symbols[i].address) return false;
+    memcpy(table + symbols[i].offset, &symbols[i].address, sizeof symbols[i].address);
+  }
+  return n_symbols > 0;
+}
+
 bool dl_load(const char *const *libraries, const struct dl_symbol *symbols, int n_symbols,
              void *table, char why[DL_REASON_SIZE]) {
   why[0] = '\0';
+  if (fill_bundled(symbols, n_symbols, table)) return true;
   for (; *libraries; libraries++) {
     void *library = dlopen(*libraries, RTLD_NOW | RTLD_LOCAL);
     const char *missing = library ? fill_table(library, symbols, n_symbols, table) : NULL;

@@ -15,17 +15,28 @@ enum { DL_REASON_SIZE = 256 };
 
 struct dl_symbol {
   const char *name;
-  size_t offset; /* of the pointer in the table */
-  bool optional; /* the pointer is NULL if the library lacks it */
+  size_t offset;         /* of the pointer in the table */
+  bool optional;         /* the pointer is NULL if the library lacks it */
+  void (*address)(void); /* of a function that is linked statically; else NULL */
 };
 
 #define DL_FIELD(result, name, args) result(*name) args;
-#define DL_SYMBOL(table, name) {#name, offsetof(table, name), false},
-#define DL_OPTIONAL(table, name) {#name, offsetof(table, name), true},
+#define DL_SYMBOL(table, name) {#name, offsetof(table, name), false, NULL},
+#define DL_OPTIONAL(table, name) {#name, offsetof(table, name), true, NULL},
+
+/* Wheels contain some libraries: SITU_BUNDLED is defined for the files that use these. DL_BUNDLED
+ * is DL_SYMBOL, but with the address there; DL_DECLARE declares the function for it. */
+#ifdef SITU_BUNDLED
+#define DL_BUNDLED(table, name) {#name, offsetof(table, name), false, (void (*)(void))name},
+#define DL_DECLARE(result, name, args) result name args;
+#else
+#define DL_BUNDLED(table, name) DL_SYMBOL(table, name)
+#define DL_DECLARE(result, name, args)
+#endif
 
 /* Loads the first library (file names, terminated by NULL) that exists and has all symbols, and
- * fills the table. It stays loaded. On failure returns false, `why` gives the reason for each
- * library, and the pointers are NULL. */
+ * fills the table. It stays loaded. Bundled functions need no library. On failure returns false,
+ * `why` gives the reason for each library, and the pointers are NULL. */
 bool dl_load(const char *const *libraries, const struct dl_symbol *symbols, int n_symbols,
              void *table, char why[DL_REASON_SIZE]);
 

@@ -31,6 +31,21 @@ static void first_library_that_loads_wins(void **state) {
   assert_null(t.situ_no_such_symbol);
 }
 
+static double twice(double x) { return 2 * x; }
+
+static void bundled_functions_need_no_library(void **state) {
+  (void)state;
+  static const char *const names[] = {"libsitu_no_such.so.9", NULL};
+  struct dl_symbol symbols[] = {{"cos", offsetof(struct table, cos), false, (void (*)(void))twice},
+                                {"hypot", offsetof(struct table, hypot), false, NULL}};
+  struct table t;
+  char why[DL_REASON_SIZE];
+  assert_true(dl_load(names, symbols, 1, &t, why));
+  assert_true(t.cos(4) == 8);
+  assert_false(dl_load(names, symbols, 2, &t, why)); /* not all of them are bundled */
+  assert_null(t.cos);
+}
+
 static void reports_reason_per_library(void **state) {
   (void)state;
   static const char *const names[] = {"libsitu_no_such.so.9", "libm.so.6", NULL};
@@ -56,6 +71,7 @@ static void reports_package_to_install(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(first_library_that_loads_wins),
+      cmocka_unit_test(bundled_functions_need_no_library),
       cmocka_unit_test(reports_reason_per_library),
       cmocka_unit_test(reports_package_to_install),
   };

@@ -76,7 +76,7 @@ def test_errors_name_the_cell_and_its_line(run):
     assert result.err == (
         "Traceback (most recent call last):\n"
         '  File "a.ipynb, code cell 3", line 2, in <module>\n    f()\n'
-        '  File "a.ipynb, code cell 2", line 2, in f\n    raise ValueError(\'bad\')\n'
+        "  File \"a.ipynb, code cell 2\", line 2, in f\n    raise ValueError('bad')\n"
         "ValueError: bad\n"
         "situ run: a.ipynb, code cell 3 failed; 2 more not run\n"
     )

@@ -90,7 +90,7 @@ def test_needs_no_library_but_the_systems(wheel, tmp_path):
     (name,) = [n for n in archive.namelist() if n.startswith("_situ.") and n.endswith(".so")]
     needed = output("readelf", "-d", archive.extract(name, tmp_path), cwd=tmp_path)
     libraries = re.findall(r"NEEDED.*\[(.*?)\]", needed)
-    own = re.compile(r"(lib(c|m|dl|pthread)|ld)\W")
+    own = re.compile(r"(lib(c|m|dl|rt|pthread)|ld)\W")
     assert libraries and all(own.match(library) for library in libraries)
 
 

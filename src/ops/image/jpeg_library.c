@@ -6,8 +6,12 @@
 #include <pthread.h>
 #include <string.h>
 
-#define NEEDED(result, name, args) DL_SYMBOL(struct jpeg_functions, name)
+#define NEEDED(result, name, args) DL_BUNDLED(struct jpeg_functions, name)
+#ifdef SITU_BUNDLED
+#define OPTIONAL(result, name, args) DL_BUNDLED(struct jpeg_functions, name)
+#else
 #define OPTIONAL(result, name, args) DL_OPTIONAL(struct jpeg_functions, name)
+#endif
 
 static struct jpeg_functions functions;
 static char why_not[DL_REASON_SIZE];

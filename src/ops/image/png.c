@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * png.c: decodes PNG files with libpng, loaded at run time, in the steps that TensorFlow takes:
- * alpha is added or dropped, never blended; no gamma. */
+ * png.c: decodes PNG files with libpng, loaded at run time or bundled, in the steps that TensorFlow
+ * takes: alpha is added or dropped, never blended; no gamma. */
 #include "ops/image/png.h"
 
 #include <pthread.h>
@@ -48,8 +48,9 @@ typedef void png_read(struct png *, unsigned char *, size_t);
   X(void, png_read_row, (struct png *, unsigned char *, unsigned char *))                       \
   X(void, png_read_end, (struct png *, struct png_info *))
 
+PNG_FUNCTIONS(DL_DECLARE)
 static struct png_functions { PNG_FUNCTIONS(DL_FIELD) } png;
-#define NEEDED(result, name, args) DL_SYMBOL(struct png_functions, name)
+#define NEEDED(result, name, args) DL_BUNDLED(struct png_functions, name)
 static const struct dl_symbol symbols[] = {PNG_FUNCTIONS(NEEDED)};
 static const char *const libraries[] = {"libpng16.so.16", "libpng16.so", NULL};
 

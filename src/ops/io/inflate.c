@@ -31,8 +31,9 @@ enum { PIECE = 1 << 16, MOST_AT_ONCE = 1 << 30 };
   X(int, inflate, (struct stream *, int))                          \
   X(int, inflateReset, (struct stream *))                          \
   X(int, inflateEnd, (struct stream *))
+FUNCTIONS(DL_DECLARE)
 static struct functions { FUNCTIONS(DL_FIELD) } zlib;
-#define NEED(result, name, args) DL_SYMBOL(struct functions, name)
+#define NEED(result, name, args) DL_BUNDLED(struct functions, name)
 static const struct dl_symbol symbols[] = {FUNCTIONS(NEED)};
 static const char *const libraries[] = {"libz.so.1", "libz.so", NULL};
 

@@ -155,7 +155,8 @@ def find(words: list[str]) -> Program:
     """Returns the program that the words after the options of `situ run` name."""
     first = words[0]
     if first in ("-m", "-c") and len(words) < 2:
-        fail(f"{first} needs " + ("a program as a string" if first == "-c" else "the name of a module"))
+        needed = "a program as a string" if first == "-c" else "the name of a module"
+        fail(f"{first} needs {needed}")
     if first == "-m":
         return _from_module(words[1], words[2:])
     if first == "-c":
