@@ -29,6 +29,7 @@
   X(cumsum) \
   X(check_numerics) \
   X(string_ops) \
+  X(hash_bucket) \
   X(as_string) \
   X(string_format) \
   X(matmul) \
@@ -46,6 +47,8 @@
   X(top_k) \
   X(queue_ops) \
   X(mutex) \
+  X(lookup_ops) \
+  X(lookup_text_file) \
   X(reader_ops) \
   X(py_func) \
   X(iterator_ops) \

@@ -123,3 +123,43 @@ uint64_t fingerprint_make_old(const char *data, size_t length) {
   hash = (hash ^ (hash >> shift)) * factor;
   return hash ^ (hash >> shift);
 }
+
+/* SipHash-2-4 */
+
+static uint64_t rotate(uint64_t word, int bits) { return word << bits | word >> (64 - bits); }
+
+static void sip_round(uint64_t v[4]) {
+  v[0] += v[1];
+  v[2] += v[3];
+  v[1] = rotate(v[1], 13) ^ v[0];
+  v[3] = rotate(v[3], 16) ^ v[2];
+  v[0] = rotate(v[0], 32);
+  v[2] += v[1];
+  v[0] += v[3];
+  v[1] = rotate(v[1], 17) ^ v[2];
+  v[3] = rotate(v[3], 21) ^ v[0];
+  v[2] = rotate(v[2], 32);
+}
+
+static void sip_word(uint64_t v[4], uint64_t word) {
+  v[3] ^= word;
+  sip_round(v);
+  sip_round(v);
+  v[0] ^= word;
+}
+
+uint64_t fingerprint_make_keyed(const uint64_t key[2], const char *data, size_t length) {
+  uint64_t v[4] = {key[0] ^ 0x736f6d6570736575u, key[1] ^ 0x646f72616e646f6du,
+                   key[0] ^ 0x6c7967656e657261u, key[1] ^ 0x7465646279746573u};
+  const size_t whole = length / 8 * 8;
+  uint64_t word = 0, last = (uint64_t)length << 56;
+  for (size_t i = 0; i < whole; i++) {
+    word = word >> 8 | (uint64_t)(uint8_t)data[i] << 56;
+    if (i % 8 == 7) sip_word(v, word);
+  }
+  for (size_t i = whole; i < length; i++) last |= (uint64_t)(uint8_t)data[i] << 8 * (i - whole);
+  sip_word(v, last);
+  v[2] ^= 0xff;
+  for (int i = 0; i < 4; i++) sip_round(v);
+  return v[0] ^ v[1] ^ v[2] ^ v[3];
+}

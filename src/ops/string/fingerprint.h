@@ -12,4 +12,7 @@ uint64_t fingerprint_make(const char *data, size_t length);
 /* TensorFlow's Hash64 (MurmurHash64A), by which it did so before. */
 uint64_t fingerprint_make_old(const char *data, size_t length);
 
+/* SipHash-2-4 with a key, TensorFlow's strong hash. */
+uint64_t fingerprint_make_keyed(const uint64_t key[2], const char *data, size_t length);
+
 #endif

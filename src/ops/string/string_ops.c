@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * string_ops.c: string length, split, join, hash buckets, StringToNumber, DecodeCSV. */
+ * string_ops.c: string length, split, join, StringToNumber, DecodeCSV. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/strbuf.h"
-#include "ops/string/fingerprint.h"
 #include "ops/ops.h"
 #include "ops/string/utf8_case.h"
 #include "tensor/shape.h"
@@ -440,27 +439,6 @@ static situ_status compute_csv(struct compute *compute) {
   return status;
 }
 
-static situ_status put_into_buckets(struct compute *compute,
-                                    uint64_t (*number)(const char *data, size_t length)) {
-  const situ_tensor *in = compute->in[0];
-  const uint64_t buckets = (uint64_t)call_integer(compute->call, "num_buckets");
-  void *data = NULL;
-  TRY(compute_output(compute, 0, in->shape, &data));
-  for (int64_t i = 0; i < situ_shape_count(in->shape); i++) {
-    const situ_string text = situ_tensor_string(in, i);
-    ((int64_t *)data)[i] = (int64_t)(number(text.data, text.length) % buckets);
-  }
-  return NULL;
-}
-
-static situ_status compute_bucket(struct compute *compute) {
-  return put_into_buckets(compute, fingerprint_make);
-}
-
-static situ_status compute_old_bucket(struct compute *compute) {
-  return put_into_buckets(compute, fingerprint_make_old);
-}
-
 #define STRING_OP_DEF(NAME, word, python_, attrs_, args_, text, shape_)                          \
   {                                                                                              \
     .name = #NAME, .inputs = "input:string", .outputs = "output:string", .attrs = attrs_,        \
@@ -494,29 +472,6 @@ static const struct op_def op_defs[] = {
      .flags = OP_NO_GRADIENT,
      .shape = op_same_shape,
      .compute = compute_length},
-    {.name = "StringToHashBucketFast",
-     .inputs = "input:string",
-     .outputs = "output:int64",
-     .attrs = "num_buckets:int>=1",
-     .python = "strings.to_hash_bucket_fast string_to_hash_bucket_fast",
-     .doc = "Hashes strings to buckets with FarmHash; the result is the same on all machines.",
-     .args = "input: Tensor of strings.\n"
-             "num_buckets: Number of buckets; the result is in 0 <= i < num_buckets.",
-     .devices = "CPU",
-     .flags = OP_NO_GRADIENT,
-     .shape = op_same_shape,
-     .compute = compute_bucket},
-    {.name = "StringToHashBucket",
-     .inputs = "string_tensor:string",
-     .outputs = "output:int64",
-     .attrs = "num_buckets:int>=1",
-     .doc = "Hashes strings to buckets with TensorFlow's original hash function.",
-     .args = "string_tensor: Tensor of strings.\n"
-             "num_buckets: Number of buckets; the result is in 0 <= i < num_buckets.",
-     .devices = "CPU",
-     .flags = OP_NO_GRADIENT,
-     .shape = op_same_shape,
-     .compute = compute_old_bucket},
     {.name = "StringToNumber",
      .inputs = "string_tensor:string",
      .outputs = "output:out_type",

@@ -13,7 +13,7 @@ from situ._src.checkpoint import reader as checkpoint_reader
 from situ._src.checkpoint import sliced_variables, state
 from situ._src.framework import errors
 from situ._src.framework.api import export
-from situ._src.framework.graph import get_default_graph
+from situ._src.framework.graph import GraphKeys, get_default_graph
 from situ._src.framework.keywords import unsupported
 from situ._src.training import slot_creator
 from situ._src.variables.partitioned_variable import PartitionedVariable
@@ -44,6 +44,24 @@ def _named(var_list):
         if not isinstance(var, Variable):
             raise TypeError(f"Variable to save is not a Variable: {var}")
     return sliced_variables.gather(flat)
+
+
+def _saveable_objects():
+    """Returns the tables that the default graph saves; none in eager mode."""
+    return get_default_graph().get_collection(GraphKeys.SAVEABLE_OBJECTS)
+
+
+def _without_tables(items):
+    """Returns what to save without lookup tables, and the tables by name."""
+    named = items if isinstance(items, dict) else {}
+    tables = {
+        named_as or table.name: table
+        for named_as, table in (named.items() if named else ((None, t) for t in items))
+        if hasattr(table, "_saved_tensors")
+    }
+    if named:
+        return {k: v for k, v in items.items() if k not in tables}, tables
+    return [v for v in items if not hasattr(v, "_saved_tensors")], tables
 
 
 def _target(value):
@@ -121,7 +139,7 @@ class Saver:
             )
         self._var_list, self._reshape, self._allow_empty = var_list, reshape, allow_empty
         self._pad, self._variables, self._saving = pad_step_number, None, threading.RLock()
-        self._relative = save_relative_paths
+        self._relative, self._tables = save_relative_paths, {}
         self._kept = state.Kept(max_to_keep or 0, keep_checkpoint_every_n_hours)
         if not defer_build:
             self.build()
@@ -134,10 +152,13 @@ class Saver:
         """
         if self._variables is not None:
             return
-        items = global_variables() if self._var_list is None else self._var_list
+        items = self._var_list
+        if items is None:
+            items = [*global_variables(), *_saveable_objects()]
         if not items and not self._allow_empty:
             raise ValueError("No variables to save")
-        self._variables = _named(items or [])
+        items, self._tables = _without_tables(items or [])
+        self._variables = _named(items)
 
     @property
     def last_checkpoints(self):
@@ -176,17 +197,24 @@ class Saver:
 
     def _values(self, sess, global_step):
         """Returns the values of the variables and the global step, fetched in one run."""
+        tables = {
+            name + suffix: tensor
+            for name, table in self._tables.items()
+            for suffix, tensor in table._saved_tensors().items()
+        }
         if sess is None:
-            return {k: v.numpy() for k, v in self._variables.items()}, global_step
+            found = {**self._variables, **tables}
+            return {k: v.numpy() for k, v in found.items()}, global_step
         fetches = {k: sliced_variables.parts(v) for k, v in self._variables.items()}
         if global_step is None or isinstance(global_step, (int, numpy.integer)):
-            values = sess.run(fetches)
+            values, contents = sess.run((fetches, tables))
         else:
-            values, global_step = sess.run((fetches, global_step))
-        return {
+            values, contents, global_step = sess.run((fetches, tables, global_step))
+        values = {
             k: v.join(values[k]) if isinstance(v, sliced_variables.Whole) else values[k][0]
             for k, v in self._variables.items()
-        }, global_step
+        }
+        return {**values, **contents}, global_step
 
     def _prefix(self, save_path, global_step):
         if global_step is None:
@@ -306,6 +334,17 @@ class Saver:
             run.append(var.initializer)
         if run:
             sess.run(run, feeds)
+        self._restore_tables(sess, reader)
+
+    def _restore_tables(self, sess, reader):
+        for name, table in self._tables.items():
+            keys = [f"{name}-keys", f"{name}-values"]
+            missing = [key for key in keys if not reader.has_tensor(key)]
+            if missing:
+                raise errors.NotFoundError(
+                    None, None, f"{_MISSING}Key {missing[0]} not found in checkpoint"
+                )
+            table._import(*(reader.get_tensor(key) for key in keys), sess)
 
     def _check_value(self, key, var, value):
         """Returns the value of a variable, reshaped if that is allowed.

@@ -16,8 +16,15 @@ def _value_string(tensor):
     return repr(value) if isinstance(value, bytes) else str(value)
 
 
+def _handle_text(tensor):
+    """Returns what stands for the value of a resource handle or a variant."""
+    return "<Resource Tensor>" if tensor.dtype.name == "resource" else "<TensorVariant>"
+
+
 def eager_str(tensor):
     """Returns str() of an eager tensor."""
+    if tensor.dtype.name in ("resource", "variant"):
+        return f"tf.Tensor({_handle_text(tensor)}, shape={tensor.shape}, dtype={tensor.dtype.name})"
     text = _value_string(tensor)
     if "\n" in text:
         text = "\n" + text
@@ -26,6 +33,11 @@ def eager_str(tensor):
 
 def eager_repr(tensor):
     """Returns repr() of an eager tensor."""
+    if tensor.dtype.name in ("resource", "variant"):
+        return (
+            f"<tf.Tensor: shape={tensor.shape}, dtype={tensor.dtype.name}, "
+            f"value={_handle_text(tensor)}>"
+        )
     text = repr(tensor.numpy()) if tensor.ndim else _value_string(tensor)
     if "\n" in text:
         text = "\n" + text
@@ -259,6 +271,7 @@ _extend(
     eval=_eval,
     set_shape=_set_shape,
     get_shape=lambda self: self.shape,
+    _shape_as_list=lambda self: self.shape.as_list() if self.shape.rank is not None else None,
     __array_priority__=100,
 )
 _extend(GraphTensor, consumers=_consumers, _as_graph_element=lambda self: self)

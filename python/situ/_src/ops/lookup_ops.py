@@ -1,30 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lookup_ops.py: tf.lookup: static tables, vocabularies with out-of-vocabulary buckets, mutable
-tables.
+"""lookup_ops.py: tf.lookup: static tables, their initializers, and vocabularies with
+out-of-vocabulary buckets. Mutable tables are in mutable_tables.py, tables of vocabulary files and
+lists in vocabulary_tables.py.
 
-A static table consists of two constants; the op Unique finds the index of a key. A mutable table is
-a
-Python dictionary that host functions read and write.
+A table is a resource; its handle is a tensor that the ops of lookup tables take.
 """
 
 from __future__ import annotations
 
-import threading
-
-import numpy
+import uuid
+import weakref
 
 import _situ
-from situ._src.framework import errors
+from situ._src.framework import style
 from situ._src.framework.api import export
 from situ._src.framework.dtypes import as_dtype
-from situ._src.framework.graph import scope
-from situ._src.framework.keywords import unsupported
+from situ._src.framework.graph import GraphKeys, get_default_graph, scope
+from situ._src.framework.scopes import init_scope
 from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
-from situ._src.ops.script_ops import py_func
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing takes long to import
-    from situ._src.framework.type_aliases import Any, DTypeLike
+    from situ._src.framework.type_aliases import Any
 
 
 def key_indices(keys, count, values):
@@ -43,242 +40,242 @@ def _lines(path, size=None):
     return lines if size is None else lines[:size]
 
 
-def _distinct(keys):
-    """Raises ValueError if a key occurs twice."""
-    seen = set()
-    for key in keys:
-        if key in seen:
-            raise ValueError(f"HashTable has different value for same key. Key {key} occurs twice.")
-        seen.add(key)
+def of_values(keys, function):
+    """Applies a function to a tensor, or to the values of a sparse or ragged tensor."""
+    if hasattr(keys, "flat_values"):
+        return keys.with_flat_values(function(keys.flat_values))
+    if hasattr(keys, "dense_shape"):
+        from situ._src.ops.sparse_ops import SparseTensor
+
+        return SparseTensor(keys.indices, function(keys.values), keys.dense_shape)
+    return function(keys)
 
 
-class Table:
-    """A table of keys and values with a default, or with hash buckets for keys out of
-    vocabulary."""
+def quoted(text):
+    """Returns an error text as the style of the program has it: without quotes in TensorFlow 1."""
+    return text.replace("`", "") if style.is_graph() else text
 
-    def __init__(self, keys, values, default, buckets=0, name=None):
-        keys, values = numpy.asarray(keys), None if values is None else numpy.asarray(values)
-        _distinct(keys.tolist())
-        self._count, self._buckets = len(keys), buckets
-        with scope(name, "hash_table"):
-            self._keys = constant(keys, "string" if keys.dtype.kind in "OSU" else keys.dtype)
-            self._values = (
-                None
-                if values is None
-                else constant(values, "string" if values.dtype.kind in "OSU" else values.dtype)
-            )
-        self.default_value, self.name = default, name or "hash_table"
 
-    key_dtype = property(lambda s: s._keys.dtype)
-    value_dtype = property(lambda s: as_dtype("int64") if s._values is None else s._values.dtype)
+def mismatch(expected, dtype):
+    """Returns the error text for keys of another type than those of the table."""
+    if style.is_graph():
+        return f"Signature mismatch. Keys must be dtype {expected}, got {dtype}."
+    return f"Dtype of argument `keys` must be {expected}, received: {dtype}"
+
+
+def unique_name(name):
+    """Returns a name that no other resource has."""
+    return f"{name}_{uuid.uuid4()}"
+
+
+def add_to_collection(key, value):
+    """Adds a value to a collection of the current graph, if there is one."""
+    if _situ.current_graph() is not None:
+        get_default_graph().add_to_collection(key, value)
+
+
+def set_shape(tensor, shape):
+    """Sets the static shape of a tensor of a graph."""
+    if _situ.current_graph() is not None:
+        tensor.set_shape(shape)
+    return tensor
+
+
+class LookupInterface:
+    """A table from keys to values."""
+
+    def __init__(self, key_dtype, value_dtype):
+        self._key_dtype, self._value_dtype = as_dtype(key_dtype), as_dtype(value_dtype)
+
+    key_dtype = property(lambda s: s._key_dtype)
+    value_dtype = property(lambda s: s._value_dtype)
+    name = property(lambda s: s._name)
+    resource_handle = property(lambda s: s._resource_handle)
+
+    def __getitem__(self, keys):
+        """Looks up keys."""
+        return self.lookup(keys)
+
+    def _checked(self, keys):
+        """Returns keys as a tensor, or a sparse or ragged tensor, of the key type."""
+        composite = hasattr(keys, "flat_values") or hasattr(keys, "dense_shape")
+        if not composite:
+            keys = convert_to_tensor(keys, None if hasattr(keys, "dtype") else self._key_dtype)
+        kind = as_dtype(keys.values.dtype if hasattr(keys, "dense_shape") else keys.dtype)
+        if kind.base_dtype != self._key_dtype:
+            raise TypeError(mismatch(self._key_dtype, keys.dtype))
+        return keys
+
+
+@export("lookup.StaticHashTable")
+class StaticHashTable(LookupInterface):
+    """An immutable table with the keys and values of an initializer.
+
+    Args:
+      initializer: A KeyValueTensorInitializer or a TextFileInitializer.
+      default_value: The value of keys that are missing in the table.
+      name: The name of the table.
+      experimental_is_anonymous: Whether the table has no name by which others find it.
+    """
+
+    def __init__(self, initializer, default_value, name=None, experimental_is_anonymous=False):
+        super().__init__(initializer.key_dtype, initializer.value_dtype)
+        self._anonymous, self._name = experimental_is_anonymous, name or "hash_table"
+        self._shared_name = initializer._shared_name or unique_name("hash_table")
+        self._initializer = initializer
+        with init_scope():
+            self.default_value = convert_to_tensor(default_value, self._value_dtype)
+            if not self.default_value.shape.is_compatible_with([]):
+                raise ValueError(
+                    f"Shapes {self.default_value.shape} and () are incompatible: the default "
+                    "value of a static table is a scalar."
+                )
+            self._resource_handle = self._create_resource()
+            self._init_op = initializer.initialize(self)
+        if _situ.current_graph() is None:
+            handles[id(self._resource_handle)] = self
+
+    def _create_resource(self):
+        types = {"key_dtype": self._key_dtype, "value_dtype": self._value_dtype}
+        if self._anonymous:
+            return op("AnonymousHashTable", **types, name=self._name)
+        return op("HashTableV2", shared_name=self._shared_name, **types, name=self._name)
+
+    @property
+    def name(self):
+        """The name of the table: that of its op in a graph, else its shared name."""
+        if _situ.current_graph() is None or not hasattr(self._resource_handle, "op"):
+            return self._name if self._anonymous else self._shared_name
+        return self._resource_handle.op.name.split("/")[-1]
 
     @property
     def initializer(self):
-        return op("NoOp")
+        """The op that initializes the table."""
+        return self._init_op
 
     init = initializer
 
-    def size(self, name=None):
-        """Returns the number of keys and buckets."""
-        return constant(self._count + self._buckets, "int64", name=name)
+    def size(self, name: str | None = None) -> Any:
+        """Returns the number of keys."""
+        with scope(name, f"{self.name}_Size"):
+            return op("LookupTableSizeV2", self._resource_handle)
 
-    def lookup(self, keys, name=None):
-        """Returns the value of each key."""
-        with scope(name, "hash_table_Lookup"):
-            keys = convert_to_tensor(keys)
-            if keys.dtype != self.key_dtype:
-                keys = (
-                    cast(keys, self.key_dtype)
-                    if keys.dtype.name != "string" and self.key_dtype.name != "string"
-                    else keys
-                )
-            if keys.dtype != self.key_dtype:
-                raise TypeError(
-                    f"Signature mismatch. Keys must be dtype {self.key_dtype}, got {keys.dtype}."
-                )
-            indices = key_indices(self._keys, self._count, keys)
-            known = op("Less", indices, constant(self._count, "int64"))
-            if self._values is not None:
-                inside = op("Minimum", indices, constant(max(self._count - 1, 0), "int64"))
-                values = op("GatherV2", self._values, inside, 0)
-                return self._select(known, values, self.default_value)
-            if self._buckets:
-                strings = keys if keys.dtype.name == "string" else op("AsString", keys)
-                other = op("StringToHashBucketFast", strings, num_buckets=self._buckets) + constant(
-                    self._count, "int64"
-                )
-                return op("SelectV2", known, indices, other)
-            return self._select(known, indices, self.default_value)
+    def lookup(self, keys: Any, name: str | None = None) -> Any:
+        """Returns the value of each key, or the default value.
 
-    def _select(self, known, values, default):
-        """Returns values where `known`, else the default."""
-        if values.dtype.name != "string":
-            return op("SelectV2", known, values, convert_to_tensor(default, values.dtype))
-        both = op("ConcatV2", [constant([default], "string"), op("Reshape", values, [-1])], 0)
-        size = op("Size", values, out_type="int64")
-        at = op(
-            "Reshape",
-            op("Range", constant(1, "int64"), size + constant(1, "int64"), constant(1, "int64")),
-            op("Shape", values),
-        )
-        return op("GatherV2", both, op("SelectV2", known, at, constant(0, "int64")), 0)
+        Args:
+          keys: A tensor, sparse tensor or ragged tensor.
+          name: The name of the op.
 
-    __getitem__ = lookup
+        Returns:
+          The values, in the structure of the keys.
+
+        Raises:
+          TypeError: the keys have another type than those of the table.
+        """
+
+        def find(flat):
+            found = op("LookupTableFindV2", self._resource_handle, flat, self.default_value)
+            return set_shape(found, flat.shape)
+
+        with scope(name, f"{self.name}_Lookup"):
+            return of_values(self._checked(keys), find)
+
+    def export(self, name: str | None = None) -> Any:
+        """Returns all keys and values as tensors."""
+        with scope(name, f"{self.name}_Export"):
+            keys, values = op(
+                "LookupTableExportV2",
+                self._resource_handle,
+                Tkeys=self._key_dtype,
+                Tvalues=self._value_dtype,
+            )
+            return set_shape(keys, [None]), set_shape(values, [None])
+
+
+# id of an eager handle -> its static table, for tf.saved_model.save
+handles: weakref.WeakValueDictionary = weakref.WeakValueDictionary()
+
+
+@export(v1=("contrib.lookup.HashTable", "lookup.HashTable", "lookup.StaticHashTable"))
+class HashTable(StaticHashTable):
+    """A static table with the arguments of TensorFlow 1.
+
+    Args:
+      initializer: A KeyValueTensorInitializer or a TextFileInitializer.
+      default_value: The value of keys that are missing in the table.
+      shared_name: The name under which sessions share the table.
+      name: The name of the table.
+      experimental_is_anonymous: Whether the table has no name by which others find it.
+    """
+
+    def __init__(
+        self,
+        initializer,
+        default_value,
+        shared_name=None,
+        name=None,
+        experimental_is_anonymous=False,
+    ):
+        if isinstance(shared_name, str) and name is None and _situ.current_graph() is None:
+            shared_name, name = None, shared_name
+        self._requested = shared_name
+        super().__init__(initializer, default_value, name, experimental_is_anonymous)
+
+    def _create_resource(self):
+        self._shared_name = self._requested or self._shared_name
+        return super()._create_resource()
+
+
+def check_table_dtypes(table: Any, key_dtype: Any, value_dtype: Any) -> None:
+    """Raises TypeError unless a table has these types of keys and values."""
+    for what, expected, given in (
+        ("key", table.key_dtype, key_dtype),
+        ("value", table.value_dtype, value_dtype),
+    ):
+        if as_dtype(given).base_dtype != expected:
+            raise TypeError(f"Invalid {what} dtype for table, expected {expected} but got {given}.")
+
+
+class TableInitializerBase:
+    """What fills a static table."""
+
+    _shared_name = ""
+
+    def __init__(self, key_dtype, value_dtype):
+        self._key_dtype, self._value_dtype = as_dtype(key_dtype), as_dtype(value_dtype)
+
+    key_dtype = property(lambda s: s._key_dtype)
+    value_dtype = property(lambda s: s._value_dtype)
 
 
 @export("lookup.KeyValueTensorInitializer", v1="contrib.lookup.KeyValueTensorInitializer")
-class KeyValueTensorInitializer:
-    """Table keys and values given as tensors or lists."""
+class KeyValueTensorInitializer(TableInitializerBase):
+    """Table keys and values given as tensors or lists.
+
+    Args:
+      keys: A vector of keys.
+      values: A vector of as many values.
+      key_dtype: The type of the keys; by default that of the tensor.
+      value_dtype: The type of the values; by default that of the tensor.
+      name: The name of the initializer op.
+    """
 
     def __init__(self, keys, values, key_dtype=None, value_dtype=None, name=None):
-        del name  # the initializer creates no op
-        self.keys, self.values = (
-            _array(v, t or _default_dtype(v)) for v, t in ((keys, key_dtype), (values, value_dtype))
+        with init_scope():
+            self._keys = convert_to_tensor(keys, key_dtype, name="keys")
+            self._values = convert_to_tensor(values, value_dtype, name="values")
+        self._name = name or "key_value_init"
+        super().__init__(self._keys.dtype, self._values.dtype)
+
+    def initialize(self, table: Any) -> Any:
+        """Returns the op that fills a table."""
+        check_table_dtypes(table, self._keys.dtype, self._values.dtype)
+        init = op(
+            "InitializeTableV2", table.resource_handle, self._keys, self._values, name=self._name
         )
-
-
-def _default_dtype(values):
-    """Returns the dtype of Python numbers as tensors; None for values that have a dtype."""
-    flat = numpy.asarray(values, object).ravel() if isinstance(values, (list, tuple)) else [values]
-    kinds = {type(v) for v in flat}
-    if kinds and kinds <= {int, float}:
-        return "float32" if float in kinds else "int32"
-    return None
-
-
-def _array(values, dtype):
-    from situ._src.framework.tensor import constant_value
-
-    known = (
-        constant_value(values)
-        if hasattr(values, "dtype") and not isinstance(values, numpy.ndarray)
-        else None
-    )
-    array = numpy.asarray(values if known is None else known)
-    kind = as_dtype(dtype).name if dtype is not None else None
-    if array.dtype.kind == "U":
-        return numpy.char.encode(array, "utf-8")
-    return array if kind in (None, "string") else array.astype(as_dtype(dtype).as_numpy_dtype)
-
-
-@export("lookup.StaticHashTable", v1=("contrib.lookup.HashTable", "lookup.HashTable"))
-class HashTable(Table):
-    """An immutable table with the keys and values of an initializer."""
-
-    def __init__(self, initializer, default_value, shared_name=None, name=None):
-        del shared_name  # the table is constants: to share it changes no value
-        super().__init__(initializer.keys, initializer.values, default_value, name=name)
-
-
-def _vocabulary(keys, dtype):
-    array = _array(keys, None)
-    if array.dtype.kind in "if" and dtype is not None:
-        return array.astype(as_dtype(dtype).as_numpy_dtype)
-    return array
-
-
-@export(v1=("contrib.lookup.index_table_from_tensor",))
-def index_table_from_tensor(
-    mapping: Any = None,
-    num_oov_buckets: int = 0,
-    default_value: int = -1,
-    hasher_spec: Any = None,
-    dtype: DTypeLike = "string",
-    name: str | None = None,
-    vocabulary_list: Any = None,
-) -> Any:
-    """Returns a table from strings or integers to their indices in a list; `dtype` is the type of
-    the keys."""
-    _check_hasher(hasher_spec)
-    words = vocabulary_list if mapping is None else mapping
-    if words is None:
-        raise ValueError("vocabulary_list must be specified.")
-    if num_oov_buckets < 0:
-        raise ValueError(f"num_oov_buckets must be greater or equal than 0, got {num_oov_buckets}.")
-    array, dtype = _vocabulary(words, "int64"), as_dtype(dtype)
-    if (array.dtype.kind in "iu") != dtype.is_integer:
-        expected = "integer" if dtype.is_integer else "non-integer"
-        raise ValueError(f"Invalid vocabulary dtype: expected {expected}, got {array.dtype}.")
-    if not dtype.is_integer and (dtype.name == "string") != (array.dtype.kind in "OSU"):
-        raise ValueError(f"Invalid vocabulary dtype: expected {dtype}, got {array.dtype}.")
-    return Table(array, None, default_value, num_oov_buckets, name or "string_to_index")
-
-
-def _check_hasher(spec):
-    """Raises an error for any hash function but the fast one, whose buckets would differ."""
-    if spec is not None and getattr(spec, "hasher", spec) != "fasthash":
-        unsupported("index_table", hasher_spec=(spec, None))
-
-
-@export(v1="contrib.lookup.index_table_from_file")
-def index_table_from_file(
-    vocabulary_file: Any = None,
-    num_oov_buckets: int = 0,
-    vocab_size: Any = None,
-    default_value: int = -1,
-    hasher_spec: Any = None,
-    key_dtype: str = "string",
-    name: str | None = None,
-    key_column_index: int = -2,
-    value_column_index: int = -1,
-    delimiter: str = "\t",
-) -> Any:
-    """Returns a table from the lines of a file, or a column of them, to their line numbers, or to
-    the integers of another column."""
-    _check_hasher(hasher_spec)
-    if num_oov_buckets:
-        unsupported("index_table_from_file", value_column_index=(value_column_index, -1))
-    if not vocabulary_file:
-        raise ValueError("vocabulary_file must be specified and must not be empty.")
-    file = TextFileInitializer(
-        vocabulary_file,
-        key_dtype,
-        key_column_index,
-        "int64",
-        value_column_index,
-        vocab_size,
-        delimiter,
-    )
-    values = None if value_column_index == TextFileIndex.LINE_NUMBER else file.values
-    return Table(file.keys, values, default_value, num_oov_buckets, name or "string_to_index")
-
-
-@export(v1="contrib.lookup.index_to_string_table_from_tensor")
-def index_to_string_table_from_tensor(
-    mapping: Any = None,
-    default_value: str = "UNK",
-    name: str | None = None,
-    vocabulary_list: Any = None,
-) -> Any:
-    """Returns a table from indices to the strings of a list."""
-    words = _vocabulary(vocabulary_list if mapping is None else mapping, None)
-    return Table(numpy.arange(len(words)), words, default_value, name=name or "index_to_string")
-
-
-@export(v1="contrib.lookup.index_to_string_table_from_file")
-def index_to_string_table_from_file(
-    vocabulary_file: Any = None,
-    vocab_size: Any = None,
-    default_value: str = "UNK",
-    name: str | None = None,
-    key_column_index: int = -1,
-    value_column_index: int = -2,
-    delimiter: str = "\t",
-) -> Any:
-    """Returns a table from line numbers, or the integers of a column, to the lines of a file, or
-    another column."""
-    if not vocabulary_file:
-        raise ValueError("vocabulary_file must be specified.")
-    file = TextFileInitializer(
-        vocabulary_file,
-        "int64",
-        key_column_index,
-        "string",
-        value_column_index,
-        vocab_size,
-        delimiter,
-    )
-    return Table(file.keys, file.values, default_value, name=name or "index_to_string")
+        add_to_collection(GraphKeys.TABLE_INITIALIZERS, init)
+        return init
 
 
 @export("lookup.TextFileIndex", v1="contrib.lookup.TextFileIndex")
@@ -288,9 +285,42 @@ class TextFileIndex:
     WHOLE_LINE, LINE_NUMBER = -2, -1
 
 
+def _check_index(what, index, dtype):
+    """Raises ValueError unless a column with this index can have the type."""
+    if index < -2:
+        raise ValueError(f"`{what}_index` should be >= -2, received: {index}.")
+    if index == TextFileIndex.LINE_NUMBER and dtype.name not in ("int64", "int32"):
+        raise ValueError(
+            f"`{what}_dtype` must be int64 if `{what}_index` is "
+            f"{TextFileIndex.LINE_NUMBER}, received: {dtype}"
+        )
+    if index == TextFileIndex.WHOLE_LINE and dtype.name != "string" and what == "value":
+        raise ValueError(
+            f"`{what}_dtype` must be string for `{what}_index` "
+            f"{TextFileIndex.WHOLE_LINE}, received: {dtype}"
+        )
+    if index == TextFileIndex.WHOLE_LINE and not (dtype.is_integer or dtype.name == "string"):
+        raise ValueError(
+            f"`{what}_dtype` must be int64 or string for `{what}_index` "
+            f"{TextFileIndex.WHOLE_LINE}, received: {dtype}"
+        )
+
+
 @export("lookup.TextFileInitializer", v1="contrib.lookup.TextFileInitializer")
-class TextFileInitializer:
-    """Table keys and values read from the lines of a file."""
+class TextFileInitializer(TableInitializerBase):
+    """Table keys and values read from the lines of a file when the table is initialized.
+
+    Args:
+      filename: The file, a string or a scalar tensor.
+      key_dtype: The type of the keys.
+      key_index: The column of the keys, or a constant of TextFileIndex.
+      value_dtype: The type of the values.
+      value_index: The column of the values, or a constant of TextFileIndex.
+      vocab_size: The number of lines to read; all by default.
+      delimiter: The character between columns.
+      name: The name of the initializer op.
+      value_index_offset: What is added to line numbers.
+    """
 
     def __init__(
         self,
@@ -304,45 +334,161 @@ class TextFileInitializer:
         name=None,
         value_index_offset=0,
     ):
-        del name  # the initializer creates no op
-        lines = _lines(filename, vocab_size)
-        cut = delimiter.encode() if isinstance(delimiter, str) else delimiter
-        rows = [line.split(cut) for line in lines]
+        if not hasattr(filename, "dtype") and not filename:
+            raise ValueError("`filename` argument required for tf.lookup.TextFileInitializer")
+        super().__init__(key_dtype, value_dtype)
+        _check_index("key", key_index, self._key_dtype)
+        _check_index("value", value_index, self._value_dtype)
+        if vocab_size is not None and vocab_size <= 0:
+            raise ValueError(f"`vocab_size` should be > 0, received: {vocab_size}")
+        self._path, self._file, self._name = filename, None, name or "text_file_init"
+        self._key_index, self._value_index = key_index, value_index
+        self._vocab_size, self._delimiter = vocab_size, delimiter
+        self._offset = value_index_offset
+        if _situ.current_graph() is None:
+            self._file = convert_to_tensor(filename, "string")
 
-        def column(index, dtype):
-            if index == TextFileIndex.LINE_NUMBER:
-                return numpy.arange(len(lines)) + value_index_offset
-            texts = lines if index == TextFileIndex.WHOLE_LINE else [row[index] for row in rows]
-            kind = as_dtype(dtype)
-            return (
-                numpy.array(texts, object)
-                if kind.name == "string"
-                else numpy.array([float(t) if kind.is_floating else int(t) for t in texts])
+    def initialize(self, table: Any) -> Any:
+        """Returns the op that fills a table."""
+        check_table_dtypes(table, self._key_dtype, self._value_dtype)
+        file = self._file
+        if file is None:
+            file = convert_to_tensor(self._path, "string", "asset_filepath")
+            if file.op.type == "Const":
+                add_to_collection(GraphKeys.ASSET_FILEPATHS, file)
+        init = op(
+            "InitializeTableFromTextFileV2",
+            table.resource_handle,
+            file,
+            key_index=self._key_index,
+            value_index=self._value_index,
+            vocab_size=-1 if self._vocab_size is None else self._vocab_size,
+            delimiter=self._delimiter,
+            offset=self._offset,
+            name=self._name,
+        )
+        add_to_collection(GraphKeys.TABLE_INITIALIZERS, init)
+        return init
+
+    @property
+    def _shared_name(self):
+        """A name that tables of the same columns of the same file share; unique when eager."""
+        path = (
+            self._path
+            if isinstance(self._path, (str, bytes))
+            else getattr(self._path, "name", self._path)
+        )
+        parts = [path, *([self._vocab_size] if self._vocab_size else [])]
+        parts += [self._key_index, self._value_index, *([self._offset] if self._offset else [])]
+        name = "_".join(
+            ["hash_table", *(p.decode() if isinstance(p, bytes) else str(p) for p in parts)]
+        )
+        return name if _situ.current_graph() is not None else unique_name(name)
+
+
+def check_key_dtype(table, key_dtype):
+    """Returns the type that keys of a vocabulary must have, of `key_dtype` and its table."""
+    key_dtype = as_dtype(
+        key_dtype if key_dtype is not None else "string" if table is None else table.key_dtype
+    )
+    if table is not None:
+        if table.key_dtype.name not in ("int64", "string"):
+            raise TypeError(
+                quoted(
+                    "Invalid `key_dtype`, expected one of (tf.int64, tf.string), "
+                    f"received {table.key_dtype!r}."
+                )
             )
+        if table.key_dtype.is_integer != key_dtype.is_integer:
+            expected = "integer" if key_dtype.is_integer else "non-integer"
+            raise TypeError(
+                quoted(f"Invalid `key_dtype`, expected {expected} but got {table.key_dtype!r}.")
+            )
+        if table.value_dtype.name != "int64":
+            raise TypeError(f"Invalid `value_dtype`: expected int64 but got {table.value_dtype!r}.")
+    if not key_dtype.is_integer and key_dtype.name != "string":
+        raise TypeError(
+            quoted(f"Invalid `key_dtype`, expected integer or string, got {key_dtype!r}.")
+        )
+    return key_dtype
 
-        self.keys = column(key_index, key_dtype)
-        self.values = column(value_index, value_dtype)
-        if as_dtype(value_dtype).name != "string":
-            self.values = self.values.astype(as_dtype(value_dtype).as_numpy_dtype)
 
+class BucketTable(LookupInterface):
+    """A table to ids, followed by hash buckets for keys out of vocabulary. `table` may be None."""
 
-def _lookup_dtype(key_dtype, dtype):
-    """Returns the dtype that lookups must have, None if it was not given."""
-    if dtype is None:
-        return None
-    dtype = as_dtype(dtype)
-    if not dtype.is_integer and dtype.name != "string":
-        raise TypeError(f"Invalid `key_dtype`, expected integer or string, got {dtype!r}")
-    if dtype.is_integer != key_dtype.is_integer:
-        expected = "integer" if dtype.is_integer else "non-integer"
-        raise TypeError(f"Invalid `key_dtype`, expected {expected} but got {key_dtype!r}.")
-    return dtype
+    def __init__(self, table, num_oov_buckets, key_dtype):
+        super().__init__(check_key_dtype(table, key_dtype), "int64")
+        self._table, self._num_oov_buckets = table, num_oov_buckets
+
+    @property
+    def resource_handle(self):
+        """The handle of the table of the vocabulary; None if there is none."""
+        return None if self._table is None else self._table.resource_handle
+
+    @property
+    def initializer(self):
+        """The op that initializes the table."""
+        return op("NoOp") if self._table is None else self._table.initializer
+
+    init = initializer
+
+    def size(self, name: str | None = None) -> Any:
+        """Returns the number of keys and buckets."""
+        with scope(name, f"{self.name}_Size"):
+            buckets = constant(self._num_oov_buckets, "int64")
+            return buckets if self._table is None else self._table.size() + buckets
+
+    def _bucket(self, strings):
+        """Returns the bucket of each string."""
+        return op(
+            "StringToHashBucketFast",
+            strings,
+            num_buckets=self._num_oov_buckets,
+            name="hash_bucket",
+        )
+
+    def _find(self, keys):
+        inner = keys
+        if self._table is not None and keys.dtype != self._table.key_dtype:
+            inner = cast(keys, self._table.key_dtype)
+        if not self._num_oov_buckets:
+            return self._table.lookup(inner)
+        strings = keys if keys.dtype.name == "string" else op("AsString", keys)
+        buckets = self._bucket(strings)
+        if self._table is None:
+            return buckets
+        ids = self._table.lookup(inner)
+        known = op("NotEqual", ids, self._table.default_value)
+        return op("SelectV2", known, ids, buckets + self._table.size())
+
+    def lookup(self, keys: Any, name: str | None = None) -> Any:
+        """Returns the id of each key, or its bucket.
+
+        Args:
+          keys: A tensor, sparse tensor or ragged tensor.
+          name: The name of the op.
+
+        Returns:
+          The ids, in the structure of the keys.
+
+        Raises:
+          TypeError: the keys have another type than those of the table.
+        """
+        with scope(name, f"{self.name}_Lookup"):
+            return of_values(self._checked(keys), self._find)
 
 
 @export("lookup.StaticVocabularyTable", v1="lookup.StaticVocabularyTable")
-class StaticVocabularyTable(Table):
-    """A table from strings to ids; strings out of vocabulary are hashed to buckets after the
-    ids."""
+class StaticVocabularyTable(BucketTable):
+    """A table from strings to ids; strings out of vocabulary are hashed to buckets after the ids.
+
+    Args:
+      initializer: An initializer of the ids, or None.
+      num_oov_buckets: The number of buckets.
+      lookup_key_dtype: The type of the keys of `lookup`; by default that of the initializer.
+      name: The name of the table.
+      experimental_is_anonymous: Whether the table has no name by which others find it.
+    """
 
     def __init__(
         self,
@@ -352,218 +498,14 @@ class StaticVocabularyTable(Table):
         name=None,
         experimental_is_anonymous=False,
     ):
-        del experimental_is_anonymous  # the table is constants, without a resource
-        if num_oov_buckets < 1:
-            raise ValueError(
-                f"`num_oov_buckets` must be greater than 0; received {num_oov_buckets}."
+        if num_oov_buckets <= 0:
+            raise ValueError("`num_oov_buckets` must be > 0; use StaticHashTable.")
+        if initializer is not None:
+            check_key_dtype(initializer, lookup_key_dtype)
+            table = StaticHashTable(
+                initializer, -1, name, experimental_is_anonymous=experimental_is_anonymous
             )
-        keys = numpy.array([], object) if initializer is None else initializer.keys
-        values = [] if initializer is None else initializer.values
-        super().__init__(keys, numpy.asarray(values, "int64"), -1, name=name)
-        if initializer is None:
-            lookup_key_dtype = "string"  # as in TensorFlow
-        self._lookup_dtype = _lookup_dtype(self.key_dtype, lookup_key_dtype)
-        self._extra = num_oov_buckets
-
-    def size(self, name: str | None = None) -> Any:
-        return constant(self._count + self._extra, "int64", name=name)
-
-    def lookup(self, keys: Any, name: str | None = None) -> Any:
-        with scope(name, f"{self.name}_Lookup"):
-            keys = convert_to_tensor(keys)
-            if self._lookup_dtype not in (None, keys.dtype):
-                raise TypeError(
-                    f"Dtype of argument `keys` must be {self._lookup_dtype}, received: {keys.dtype}"
-                )
-            words = keys if keys.dtype.name == "string" else op("AsString", keys)
-            other = op("StringToHashBucketFast", words, num_buckets=self._extra) + constant(
-                self._count, "int64"
-            )
-            if not self._count:
-                return other
-            found = super().lookup(keys)
-            return op("SelectV2", op("Less", found, constant(0, "int64")), other, found)
-
-    __getitem__ = lookup
-
-
-@export("lookup.experimental.MutableHashTable", v1=("contrib.lookup.MutableHashTable",))
-class MutableHashTable:
-    """A table that ops insert into and remove from; the process holds its contents."""
-
-    def __init__(
-        self,
-        key_dtype,
-        value_dtype,
-        default_value,
-        name="MutableHashTable",
-        checkpoint=True,
-        experimental_is_anonymous=False,
-    ):
-        del experimental_is_anonymous  # the object holds the table, without a resource
-        self.key_dtype, self.value_dtype = as_dtype(key_dtype), as_dtype(value_dtype)
-        self.name, self._contents, self._lock = name, {}, threading.Lock()
-        self._saves, self._restored = checkpoint, {}
-        self._default = numpy.asarray(getattr(default_value, "numpy", lambda: default_value)())
-
-    def _kind(self):
-        return object if self.value_dtype.name == "string" else self.value_dtype.as_numpy_dtype
-
-    def insert(self, keys: Any, values: Any, name: str | None = None) -> Any:
-        """Inserts keys and values, replacing values of existing keys."""
-
-        with scope(name, f"{self.name}_lookup_table_insert"):
-
-            def put(keys, values):
-                self._check_keys(keys.ravel().tolist())
-                with self._lock:
-                    rows = values.reshape(keys.size, *self._default.shape)
-                    self._contents.update(
-                        zip(keys.ravel().tolist(), [numpy.asarray(r) for r in rows])
-                    )
-                return numpy.int64(keys.size)
-
-            result = py_func(
-                put, [self._keys(keys), convert_to_tensor(values, self.value_dtype)], "int64"
-            )
-            return result.op if _situ.current_graph() is not None else None
-
-    insert_or_assign = insert
-
-    def _check_keys(self, keys):
-        """Raises an error if one of the keys is reserved."""
-
-    def _keys(self, keys):
-        keys = convert_to_tensor(keys)
-        return keys if keys.dtype == self.key_dtype else cast(keys, self.key_dtype)
-
-    def remove(self, keys: Any, name: str | None = None) -> Any:
-        """Removes keys."""
-
-        with scope(name, f"{self.name}_lookup_table_remove"):
-
-            def drop(keys):
-                self._check_keys(keys.ravel().tolist())
-                with self._lock:
-                    for key in keys.ravel().tolist():
-                        self._contents.pop(key, None)
-                return numpy.int64(keys.size)
-
-            result = py_func(drop, [self._keys(keys)], "int64")
-            return result.op if _situ.current_graph() is not None else None
-
-    erase = remove
-
-    def lookup(self, keys: Any, name: str | None = None) -> Any:
-        """Returns the value of each key, or the default."""
-
-        with scope(name, f"{self.name}_lookup_table_find"):
-
-            def find(keys):
-                keys = numpy.asarray(keys, object if self.key_dtype.name == "string" else None)
-                self._check_keys(keys.ravel().tolist())
-                with self._lock:
-                    found = [self._contents.get(k, self._default) for k in keys.ravel().tolist()]
-                result = numpy.empty([len(found), *self._default.shape], self._kind())
-                for i, value in enumerate(found):
-                    result[i] = (
-                        value.item() if self._kind() is object and not value.shape else value
-                    )
-                return result.reshape((*keys.shape, *self._default.shape))
-
-            keys = self._keys(keys)
-            result = py_func(find, [keys], self.value_dtype)
-            if _situ.current_graph() is not None and keys.shape.ndims is not None:
-                result.set_shape([*keys.shape.as_list(), *self._default.shape])
-            return result
-
-    __getitem__ = lookup
-
-    def size(self, name: str | None = None) -> Any:
-        """Returns the number of keys."""
-        with scope(name, f"{self.name}_Size"):
-            return py_func(lambda: numpy.int64(len(self._contents)), [], "int64")
-
-    def _arrays(self):
-        """Returns all keys and values as arrays."""
-        with self._lock:
-            keys, values = list(self._contents), list(self._contents.values())
-        words = self.key_dtype.name == "string"
-        result = numpy.empty([len(values), *self._default.shape], self._kind())
-        for i, value in enumerate(values):
-            result[i] = value.item() if value.shape == () else value
-        return numpy.array(keys, object if words else self.key_dtype.as_numpy_dtype), result
-
-    def export(self, name: str | None = None) -> Any:
-        """Returns all keys and values as tensors."""
-        with scope(name, f"{self.name}_lookup_table_export_values"):
-            return tuple(py_func(self._arrays, [], [self.key_dtype, self.value_dtype]))
-
-    def _checkpoint_parts(self):
-        """Returns what tf.train.Checkpoint saves, by TensorFlow's checkpoint keys."""
-        return {"table-keys": _Part(self, 0), "table-values": _Part(self, 1)} if self._saves else {}
-
-    def _restore(self, number, array):
-        """Stores the keys or values of a checkpoint; when both are restored they replace the
-        contents."""
-        self._restored[number] = array
-        if len(self._restored) == 2:
-            keys, values = self._restored.pop(0), self._restored.pop(1)
-            with self._lock:
-                self._contents = dict(
-                    zip(keys.ravel().tolist(), [numpy.asarray(v) for v in values])
-                )
-
-
-class _Part:
-    """The keys (0) or values (1) of a table as a checkpoint entry."""
-
-    def __init__(self, table, number):
-        self._table, self._number = table, number
-
-    def numpy(self):
-        return self._table._arrays()[self._number]
-
-    def give(self, array):
-        """Restores the entry from an array."""
-        self._table._restore(self._number, array)
-
-    def __repr__(self):
-        return f"<{type(self._table).__name__} '{self._table.name}'>"
-
-
-@export("lookup.experimental.DenseHashTable", v1="contrib.lookup.MutableDenseHashTable")
-class DenseHashTable(MutableHashTable):
-    """A mutable table. `empty_key` and `deleted_key` cannot be keys; `initial_num_buckets` must be
-    a power of 2 and at least 4."""
-
-    def __init__(
-        self,
-        key_dtype,
-        value_dtype,
-        default_value,
-        empty_key,
-        deleted_key=None,
-        initial_num_buckets=None,
-        name="MutableDenseHashTable",
-        checkpoint=True,
-    ):
-        super().__init__(key_dtype, value_dtype, default_value, name, checkpoint)
-        buckets = 4 if initial_num_buckets is None else int(initial_num_buckets)
-        if buckets < 4 or buckets & (buckets - 1):
-            raise errors.invalid_argument(
-                f"Number of buckets must be at least 4 and a power of 2, got: {buckets}"
-            )
-        keys = {"empty_key": empty_key, "deleted_key": deleted_key}
-        self._reserved = {
-            _array(key, None).item(): name for name, key in keys.items() if key is not None
-        }
-        if deleted_key is not None and len(self._reserved) < 2:
-            raise errors.invalid_argument("Empty and deleted keys cannot be equal")
-
-    def _check_keys(self, keys):
-        for key in keys:
-            if key in self._reserved:
-                raise errors.InvalidArgumentError(
-                    None, None, f"Using the {self._reserved[key]} as a table key is not allowed"
-                )
+        else:
+            table, lookup_key_dtype = None, "string"
+        self._name = name or (table.name if table is not None else "hash_bucket")
+        super().__init__(table, num_oov_buckets, lookup_key_dtype)

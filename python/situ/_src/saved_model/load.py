@@ -8,6 +8,8 @@ import functools
 import json
 import os
 
+import numpy
+
 from situ._src.checkpoint import safetensors
 from situ._src.framework import import_graph_def, nest, node_def
 from situ._src.framework.api import export
@@ -16,7 +18,7 @@ from situ._src.framework.function import Function
 from situ._src.framework.module import Module
 from situ._src.framework.type_spec import TensorSpec
 from situ._src.ops.array_ops import convert_to_tensor, op
-from situ._src.saved_model.save import FILE
+from situ._src.saved_model.save import BYTES, FILE, LENGTHS
 from situ._src.variables.variable import variable as make_variable
 
 _leaves = nest.COMPOSITES.flatten
@@ -37,16 +39,39 @@ def _argument_of(value):
     return value["value"]
 
 
+def _array(file, key):
+    """Returns an array of a file; strings are stored as their bytes and lengths."""
+    if key + LENGTHS not in file.entries:
+        return file.get(key)
+    lengths, data = file.get(key + LENGTHS), file.get(key + BYTES).tobytes()
+    ends = numpy.cumsum(lengths.ravel()).tolist()
+    strings = numpy.empty(lengths.size, object)
+    strings[:] = [data[end - n : end] for end, n in zip(ends, lengths.ravel().tolist())]
+    return strings.reshape(lengths.shape)
+
+
 class _Replayed:
     """A trace of a file. Its nodes are executed again, in a graph or eagerly."""
 
     def __init__(self, trace, variables, file):
         self._trace, self._variables = trace, variables
-        self._captured = {n: convert_to_tensor(file.get(k)) for n, k in trace["captured"]}
+        self._tables: list = []  # keeps the tables of the handles
+        self._captured = {n: self._read(file, k) for n, k in trace["captured"]}
         self.args = _decoded(trace["args"], _argument_of)
         self.kwargs = _decoded(trace["words"], _argument_of)
         self._nodes = node_def.from_json(trace["nodes"]).node
         self._function = Function(self._run, name=trace["name"], autograph=False)
+
+    def _read(self, file, keys):
+        """Returns a captured value: a tensor, or the handle of a static table."""
+        if isinstance(keys, str):
+            return convert_to_tensor(_array(file, keys))
+        from situ._src.ops.lookup_ops import KeyValueTensorInitializer, StaticHashTable
+
+        entries = KeyValueTensorInitializer(*(_array(file, k) for k in keys))
+        default = "" if entries.value_dtype.name == "string" else 0  # lookups have their own
+        self._tables.append(StaticHashTable(entries, default))
+        return self._tables[-1].resource_handle
 
     structured_input_signature = property(lambda s: (s.args, s.kwargs))
 

@@ -24,6 +24,7 @@ from situ._src.variables.variable import Variable
 
 FORMAT, FILE = "situ saved_model 1", "saved_model.safetensors"
 DEFAULT_SERVING = "serving_default"
+BYTES, LENGTHS = "/bytes", "/lengths"  # suffixes of the arrays of strings
 
 
 # Structures as JSON
@@ -105,8 +106,12 @@ class _Writer:
                 )
         captured = []
         for tensor, inside in graph.captured.values():
-            captured.append([inside.name, f"captured/{len(self.arrays)}"])
-            self.arrays[captured[-1][1]] = numpy.asarray(tensor.numpy())
+            parts = [tensor] if tensor.dtype.name != "resource" else self._table(tensor, concrete)
+            keys = []
+            for part in parts:
+                keys.append(f"captured/{len(self.arrays)}")
+                self.arrays[keys[-1]] = numpy.asarray(part.numpy())
+            captured.append([inside.name, keys[0] if len(keys) == 1 else keys])
         args, words = concrete.structured_input_signature
         name_of = lambda t: None if t is None else t.name
         outputs = nest.COMPOSITES.map(name_of, concrete.structured_outputs)
@@ -127,6 +132,18 @@ class _Writer:
             }
         )
         return len(self.traces) - 1
+
+    @staticmethod
+    def _table(handle, concrete):
+        """Returns the keys and values of the static table with a handle."""
+        from situ._src.ops.lookup_ops import handles
+
+        if id(handle) not in handles:
+            raise NotImplementedError(
+                f"tf.saved_model.save: function '{concrete.name}' uses a resource that is neither "
+                "a variable nor a static table, which cannot be saved."
+            )
+        return handles[id(handle)].export()
 
     def _custom_gradients(self, concrete):
         """The gradients that the program defines (tf.custom_gradient), as nodes of their own, by
@@ -258,11 +275,21 @@ def save(obj, export_dir, signatures=None, options=None):
     _write(export_dir, writer, tree)
 
 
+def _of_strings(key, array):
+    """Returns the arrays that stand for an array of strings: all bytes, and the lengths."""
+    items = [bytes(item) for item in array.ravel().tolist()]
+    lengths = numpy.array([len(item) for item in items], numpy.int64).reshape(array.shape)
+    return {
+        key + BYTES: numpy.frombuffer(b"".join(items), numpy.uint8).copy(),
+        key + LENGTHS: lengths,
+    }
+
+
 def _write(export_dir, writer, tree):
     os.makedirs(export_dir, exist_ok=True)
-    kept = {k: v for k, v in writer.arrays.items() if v.dtype != object}
-    if len(kept) != len(writer.arrays):
-        raise ValueError("tf.saved_model.save: texts that a function holds cannot be saved.")
+    kept = {}
+    for key, array in writer.arrays.items():
+        kept.update(_of_strings(key, array) if array.dtype.kind in "OS" else {key: array})
     safetensors.write(
         os.path.join(export_dir, FILE),
         kept,

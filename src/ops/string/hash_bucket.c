@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * hash_bucket.c: ops that hash strings to buckets. */
+#include "ops/ops.h"
+#include "ops/string/fingerprint.h"
+#include "tensor/tensor.h"
+
+static situ_status put_into_buckets(struct compute *compute,
+                                    uint64_t (*number)(const char *data, size_t length)) {
+  const situ_tensor *in = compute->in[0];
+  const uint64_t buckets = (uint64_t)call_integer(compute->call, "num_buckets");
+  void *data = NULL;
+  TRY(compute_output(compute, 0, in->shape, &data));
+  for (int64_t i = 0; i < situ_shape_count(in->shape); i++) {
+    const situ_string text = situ_tensor_string(in, i);
+    ((int64_t *)data)[i] = (int64_t)(number(text.data, text.length) % buckets);
+  }
+  return NULL;
+}
+
+static situ_status compute_bucket(struct compute *compute) {
+  return put_into_buckets(compute, fingerprint_make);
+}
+
+static situ_status compute_old_bucket(struct compute *compute) {
+  return put_into_buckets(compute, fingerprint_make_old);
+}
+
+static situ_status compute_strong_bucket(struct compute *compute) {
+  const struct attr_value *key = call_attr(compute->call, "key");
+  const uint64_t buckets = (uint64_t)call_integer(compute->call, "num_buckets");
+  if (key->list.count != 2) return INVALID("Key must have 2 elements");
+  const uint64_t words[2] = {(uint64_t)key->list.items[0], (uint64_t)key->list.items[1]};
+  void *data = NULL;
+  const situ_shape shape = situ_tensor_shape(compute->in[0]);
+  TRY(compute_output(compute, 0, shape, &data));
+  const int64_t n = situ_shape_count(shape);
+  for (int64_t i = 0; i < n; i++) {
+    const situ_string text = situ_tensor_string(compute->in[0], i);
+    ((int64_t *)data)[i] =
+        (int64_t)(fingerprint_make_keyed(words, text.data, text.length) % buckets);
+  }
+  return NULL;
+}
+
+static const struct op_def op_defs[] = {
+    {.name = "StringToHashBucketFast",
+     .inputs = "input:string",
+     .outputs = "output:int64",
+     .attrs = "num_buckets:int>=1",
+     .python = "strings.to_hash_bucket_fast string_to_hash_bucket_fast",
+     .doc = "Hashes strings to buckets with FarmHash; the result is the same on all machines.",
+     .args = "input: Tensor of strings.\n"
+             "num_buckets: Number of buckets; the result is in 0 <= i < num_buckets.",
+     .devices = "CPU",
+     .flags = OP_NO_GRADIENT,
+     .shape = op_same_shape,
+     .compute = compute_bucket},
+    {.name = "StringToHashBucket",
+     .inputs = "string_tensor:string",
+     .outputs = "output:int64",
+     .attrs = "num_buckets:int>=1",
+     .doc = "Hashes strings to buckets with TensorFlow's original hash function.",
+     .args = "string_tensor: Tensor of strings.\n"
+             "num_buckets: Number of buckets; the result is in 0 <= i < num_buckets.",
+     .devices = "CPU",
+     .flags = OP_NO_GRADIENT,
+     .shape = op_same_shape,
+     .compute = compute_old_bucket},
+    {.name = "StringToHashBucketStrong",
+     .inputs = "input:string",
+     .outputs = "output:int64",
+     .attrs = "num_buckets:int>=1 key:list(int)",
+     .python = "strings.to_hash_bucket_strong string_to_hash_bucket_strong",
+     .doc = "Hashes strings to buckets with SipHash, whose result cannot be predicted without the "
+            "key.",
+     .args = "input: Tensor of strings.\n"
+             "num_buckets: Number of buckets; the result is in 0 <= i < num_buckets.\n"
+             "key: Two integers.",
+     .devices = "CPU",
+     .flags = OP_NO_GRADIENT,
+     .shape = op_same_shape,
+     .compute = compute_strong_bucket},
+};
+
+OP_FAMILY(hash_bucket, op_defs);
