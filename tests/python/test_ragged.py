@@ -274,7 +274,8 @@ def test_row_splits_of_lists_and_of_two_dtypes():
     ],
 )
 def test_invalid_rows_are_errors(make):
-    with pytest.raises((ValueError, tf.errors.InvalidArgumentError), match="valid RaggedTensor"):
+    texts = "valid (RaggedTensor|RowPartition)|may not be empty|are incompatible"
+    with pytest.raises((ValueError, tf.errors.InvalidArgumentError), match=texts):
         make(tf.RaggedTensor)
 
 
@@ -307,7 +308,7 @@ def test_invalid_rows_of_functions_are_errors(method, rows, dtype):
     def values(v, r):
         return getattr(tf.RaggedTensor, method)(v, r).values
 
-    with pytest.raises(tf.errors.InvalidArgumentError, match=f"{method} do not form a valid Ragg"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="do not form a valid R"):
         values(tf.constant([1, 2, 3]), tf.constant(rows, dtype))
 
 
@@ -317,10 +318,12 @@ def test_invalid_rows_of_graphs_are_errors(method, rows, fed):
     v1 = tf.compat.v1
     with tf.Graph().as_default(), v1.Session() as session:
         given = v1.placeholder("int64", [None]) if fed else tf.constant(rows, "int64")
-        made = getattr(tf.RaggedTensor, method)(tf.constant([1, 2, 3]), given)
-        with pytest.raises(tf.errors.InvalidArgumentError, match="do not form a valid RaggedT"):
+        texts = "do not form a valid R|are incompatible"
+        with pytest.raises((ValueError, tf.errors.InvalidArgumentError), match=texts):
+            made = getattr(tf.RaggedTensor, method)(tf.constant([1, 2, 3]), given)
             session.run(made.row_splits, {given: rows} if fed else None)
-        made = getattr(tf.RaggedTensor, method)(tf.constant([1, 2, 3]), given, validate=False)
+        values = tf.constant(list(range(2 if rows == [0, 1] else 3)))
+        getattr(tf.RaggedTensor, method)(values, given, validate=False)
         assert not [o for o in session.graph.get_operations() if o.type == "Assert"][5:]
 
 
@@ -367,3 +370,130 @@ def test_components_of_nested_composite_tensors():
     for other in (tf.constant(1.0), ragged):
         with pytest.raises(ValueError, match="same nested structure"):
             tf.nest.assert_same_structure(sparse, other, expand_composites=True)
+
+
+def test_row_partitions():
+    partition = tf.experimental.RowPartition
+    rows = partition.from_row_lengths([2, 0, 1])
+    assert rows.row_splits().numpy().tolist() == [0, 2, 2, 3] and int(rows.nvals()) == 3
+    assert rows.value_rowids().numpy().tolist() == [0, 0, 2] and rows.static_nrows == 3
+    assert rows.offsets_in_rows().numpy().tolist() == [0, 1, 0] and not rows.is_uniform()
+    assert repr(rows) == "tf.RowPartition(row_splits=[0 2 2 3])"
+    even = partition.from_uniform_row_length(2, nvals=6)
+    assert int(even.nrows()) == 3 and even.static_uniform_row_length == 2 and even.is_uniform()
+    assert rows.with_dtype("int32").row_splits().dtype == tf.int32
+    with pytest.raises(ValueError, match="constructor is private"):
+        partition(tf.constant([0, 1]))
+    with pytest.raises(ValueError, match="Expected nrows >= 0; got -2"):
+        partition.from_value_rowids([0, 1], nrows=-2)
+    with pytest.raises(ValueError, match="times nrows=4 must equal nvals=6"):
+        partition.from_uniform_row_length(2, nvals=6, nrows=4)
+    with pytest.raises(ValueError, match="Either"):
+        partition.from_uniform_row_length(2)
+
+
+def test_uniform_rows_have_a_static_length():
+    even = tf.RaggedTensor.from_uniform_row_length([1, 2, 3, 4], 2)
+    assert even.shape.as_list() == [2, 2] and int(even.uniform_row_length) == 2
+    assert even[:, 1].numpy().tolist() == [2, 4] and even[:, -2].numpy().tolist() == [1, 3]
+    assert tf.RaggedTensor.from_uniform_row_length([], 0, nrows=10).shape.as_list() == [10, 0]
+    with pytest.raises(ValueError, match="Cannot index into an inner ragged dimension"):
+        tf.ragged.constant(ROWS)[:, 0]
+
+
+@pytest.mark.parametrize(
+    "key, expected",
+    [
+        (slice(None, None, -1), [[3, 4, 5], [], [1, 2]]),
+        ((slice(None), slice(None, None, 2)), [[1], [], [3, 5]]),
+        ((slice(None), slice(-1, None)), [[2], [], [5]]),
+        ((slice(None), slice(None, None, -1)), [[2, 1], [], [5, 4, 3]]),
+        ((Ellipsis, slice(1)), [[1], [], [3]]),
+        ((slice(1, 3), slice(1, None)), [[], [4, 5]]),
+        (None, [[[1, 2], [], [3, 4, 5]]]),
+        ((slice(None), None), [[[1, 2]], [[]], [[3, 4, 5]]]),
+    ],
+)
+def test_slices_of_ragged_rows(key, expected):
+    assert tf.ragged.constant(ROWS)[key].to_list() == expected
+
+
+def test_nested_value_rowids_and_dimensions():
+    made = tf.RaggedTensor.from_nested_value_rowids([1, 2, 3, 4], [[0, 0, 1], [0, 0, 1, 2]])
+    assert made.to_list() == [[[1, 2], [3]], [[4]]] and made.ragged_rank == 2
+    assert [i.numpy().tolist() for i in made.nested_value_rowids()] == [[0, 0, 1], [0, 0, 1, 2]]
+    assert made.merge_dims(0, 1).to_list() == [[1, 2], [3], [4]]
+    assert made.merge_dims(1, 2).to_list() == [[1, 2, 3], [4]]
+    assert made.to_tensor().numpy().tolist() == [[[1, 2], [3, 0]], [[4, 0], [0, 0]]]
+    assert made.to_tensor(shape=[1, 1, 3]).numpy().tolist() == [[[1, 2, 0]]]
+    sparse = made.to_sparse()
+    assert sparse.indices.numpy().tolist() == [[0, 0, 0], [0, 0, 1], [0, 1, 0], [1, 0, 0]]
+    assert tf.reduce_sum(made, 0).to_list() == [[5, 2], [3]]
+    assert tf.reduce_sum(made, 1).to_list() == [[4, 2], [4]]
+    assert tf.reduce_max(made, [0, 1, 2]).numpy() == 4
+    assert made.row_lengths(2).to_list() == [[2, 1], [1]]
+    with pytest.raises(TypeError, match="must be a list of Tensors"):
+        tf.RaggedTensor.from_nested_row_splits([1], tf.constant([0, 1]))
+
+
+def test_constants_and_their_errors():
+    constant, value = tf.ragged.constant, tf.compat.v1.ragged.constant_value
+    assert constant([1, 2]).numpy().tolist() == [1, 2] and constant(3).numpy() == 3
+    assert constant([[[1, 2]], []], ragged_rank=1).shape.as_list() == [2, None, 2]
+    rows = value(ROWS, row_splits_dtype="int32")
+    assert rows.to_list() == ROWS and rows.row_splits.dtype == np.int32 and rows.shape == (3, None)
+    assert str(rows) == f"<tf.RaggedTensorValue {ROWS}>"
+    assert tf.ragged.constant(rows.to_list()).dtype == tf.int32
+    for arguments, text in [
+        (([1, [2]],), "all scalar values must have the same nesting depth"),
+        (([[1]], None, -1), "must be nonnegative"),
+        (([1, 2], None, 1), "scalar value depth greater than 1"),
+        (([[[1], [2, 3]]], None, 1), "inner values have inconsistent shape"),
+        (([[], [[[]]], [[1]]],), "empty list nesting is greater than scalar value nesting"),
+        ((5, None, 1), "incompatible with ragged_rank=1"),
+    ]:
+        for make in (constant, value):
+            with pytest.raises(ValueError, match=text):
+                make(*arguments)
+
+
+def test_sessions_fetch_and_feed_ragged_tensors():
+    v1 = tf.compat.v1
+    with tf.Graph().as_default(), v1.Session() as session:
+        fed = v1.ragged.placeholder("float32", 2)
+        twice = fed * 2.0
+        rows = v1.ragged.constant_value([[[1.0, 2.0]], [], [[3.0], []]])
+        result, total = session.run([twice, tf.reduce_sum(twice)], {fed: rows})
+        assert isinstance(result, v1.ragged.RaggedTensorValue) and total == 12
+        assert result.to_list() == [[[2.0, 4.0]], [], [[6.0], []]]
+        assert twice.eval({fed: rows}).to_list() == result.to_list()
+        grad = tf.gradients(tf.reduce_sum(twice * fed), fed)[0]
+        assert session.run(grad, {fed: rows}).to_list() == [[[4.0, 8.0]], [], [[12.0], []]]
+
+
+def test_gradients_of_ragged_tensors():
+    rows = tf.ragged.constant([[1.0, 2.0], [], [3.0]])
+    with tf.GradientTape() as tape:
+        tape.watch(rows)
+        squares = rows * rows
+    assert tape.gradient(squares, rows).to_list() == [[2.0, 4.0], [], [6.0]]
+
+
+def test_dense_operands_are_broadcast():
+    rows = tf.ragged.constant(ROWS)
+    assert (rows + tf.constant([[10], [20], [30]])).to_list() == [[11, 12], [], [33, 34, 35]]
+    assert (10 - rows).to_list() == [[9, 8], [], [7, 6, 5]]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="identical ragged splits"):
+        rows + tf.ragged.constant([[1], [2], [3, 4, 5]])
+
+
+def test_the_type_of_a_ragged_tensor():
+    spec = tf.RaggedTensorSpec([3, None], "int32")
+    rows = tf.ragged.constant(ROWS)
+    assert tf.type_spec_from_value(rows) == spec and spec.is_compatible_with(rows)
+    wider = spec.most_specific_common_supertype([tf.RaggedTensorSpec([5, None], "int32")])
+    assert wider == tf.RaggedTensorSpec([None, None], "int32") and spec.is_subtype_of(wider)
+    assert not spec.is_compatible_with(tf.RaggedTensorSpec([3, None], "int64"))
+    assert tf.RaggedTensorSpec([2], ragged_rank=0).value_type is tf.Tensor
+    with pytest.raises(ValueError, match="Must specify ragged_rank"):
+        tf.RaggedTensorSpec()

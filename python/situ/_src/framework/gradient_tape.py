@@ -9,7 +9,14 @@ import contextlib
 import _situ
 from situ._src.framework import nest, tensor_shape
 from situ._src.framework.api import export
-from situ._src.framework.gradients import UnconnectedGradients, flat, graph_gradients, is_zero
+from situ._src.framework.gradients import (
+    UnconnectedGradients,
+    flat,
+    graph_gradients,
+    is_zero,
+    like_source,
+    values_of,
+)
 from situ._src.framework.indexed_slices import IndexedSlices, add
 from situ._src.framework.tensor import EagerTensor, GraphTensor
 from situ._src.ops.array_ops import convert_to_tensor, op
@@ -31,7 +38,7 @@ class GradientTape(_situ.Tape):
     def _watch_others(self, tensor):
         """Handles the arguments of `watch` that are not eager tensors: lists, variables, graph
         tensors."""
-        for item in flat(tensor):
+        for item in map(values_of, flat(tensor)):
             if isinstance(item, EagerVariable):
                 self._watch_variable(item._local_copy(), item._value)
             elif isinstance(item, EagerTensor):
@@ -80,11 +87,13 @@ class GradientTape(_situ.Tape):
         if sources is None:
             raise TypeError("Argument `sources` to GradientTape.gradient cannot be None.")
         zero = is_zero(unconnected_gradients)
-        targets, wanted = flat(target), flat(sources)
+        targets, asked = flat(target), flat(sources)
+        targets = [t if isinstance(t, IndexedSlices) else values_of(t) for t in targets]
+        wanted = [x if isinstance(x, IndexedSlices) else values_of(x) for x in asked]
         for read in targets:  # reading it makes its gradient for itself 1
             if isinstance(read, EagerVariable) and read.trainable and _situ.current_graph() is None:
                 self._watch_variable(read._local_copy(), read._value)
-        given = None if output_gradients is None else flat(output_gradients)
+        given = None if output_gradients is None else [values_of(g) for g in flat(output_gradients)]
         if given is not None:  # IndexedSlices: the gradient of the slices
             given = [
                 op("GatherV2", g, t.indices, 0)
@@ -99,6 +108,7 @@ class GradientTape(_situ.Tape):
             found = graph_gradients(inside[0].graph, targets, wanted, given, zero=zero)
         else:
             found = self._eager(targets, wanted, given, zero)
+        found = [g if x is w else like_source(x, g) for x, w, g in zip(asked, wanted, found)]
         return nest.pack_sequence_as(sources, found)
 
     def _eager(self, targets, sources, given, zero):

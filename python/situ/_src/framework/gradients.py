@@ -42,6 +42,25 @@ def flat(values) -> list:
     return nest.flatten(list(values) if isinstance(values, types.GeneratorType) else values)
 
 
+def values_of(tensor):
+    """Returns what is differentiated of a tensor: the values of a ragged or sparse tensor."""
+    if hasattr(tensor, "with_flat_values"):
+        return tensor.flat_values
+    if hasattr(tensor, "dense_shape") and hasattr(tensor, "_situ_parts_"):
+        return tensor.values
+    return tensor
+
+
+def like_source(source, gradient):
+    """Returns a gradient as a tensor of the same kind as its source."""
+    if gradient is None or values_of(source) is source:
+        return gradient
+    gradient = convert_to_tensor(gradient)
+    if hasattr(source, "with_flat_values"):
+        return source.with_flat_values(gradient)
+    return source.with_values(gradient)
+
+
 def is_zero(unconnected) -> bool:
     """Returns whether unconnected gradients are zeros."""
     return UnconnectedGradients(unconnected) is UnconnectedGradients.ZERO
@@ -220,7 +239,8 @@ def gradients(
             f"Invalid `aggregation_method` specified {aggregation_method}. Accepted "
             "values are [0, 1, 2]."
         )
-    ys = [convert_to_tensor(y) for y in (ys if isinstance(ys, (list, tuple)) else [ys])]
+    ys = ys if isinstance(ys, (list, tuple)) else [ys]
+    ys = [convert_to_tensor(values_of(y)) for y in ys]
     grads = (
         None
         if grad_ys is None
@@ -233,11 +253,14 @@ def gradients(
     for y in ys:
         if y.graph is not graph:
             raise ValueError(f"{y} is not from the graph that is being built.")
-    stop = [source_in(graph, s) for s in flat([] if stop_gradients is None else stop_gradients)]
-    return graph_gradients(
+    grads = None if grads is None else [values_of(g) for g in grads]
+    stop = flat([] if stop_gradients is None else stop_gradients)
+    stop = [source_in(graph, values_of(s)) for s in stop]
+    sources = list(xs) if isinstance(xs, (list, tuple)) else [xs]
+    found = graph_gradients(
         graph,
         ys,
-        list(xs) if isinstance(xs, (list, tuple)) else [xs],
+        [values_of(x) for x in sources],
         grads,
         name,
         colocate_gradients_with_ops,
@@ -245,6 +268,7 @@ def gradients(
         is_zero(unconnected_gradients),
         bool(gate_gradients),
     )
+    return [like_source(x, g) for x, g in zip(sources, found)]
 
 
 export(v2="gradients")(

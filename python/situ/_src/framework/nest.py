@@ -489,6 +489,14 @@ def map_structure(
     return _situ.pack(nest, structure[0], [func(*items) for items in zip(*flat)])
 
 
+def _fed_parts(value):
+    """Returns the arrays of a value that a composite tensor is fed with: a sequence of them, or a
+    RaggedTensorValue."""
+    if hasattr(value, "nested_row_splits"):
+        return [value.flat_values, *value.nested_row_splits]
+    return list(value)
+
+
 def flatten_dict_items(dictionary: Mapping) -> dict:
     """Flattens a dict whose keys may be nested structures.
 
@@ -512,7 +520,7 @@ def flatten_dict_items(dictionary: Mapping) -> dict:
     for key, value in dictionary.items():
         parts = getattr(key, "_situ_parts_", None)
         keys, values = (
-            (parts, list(value))
+            (parts, _fed_parts(value))
             if parts is not None
             else (flatten(key), flatten(value))
             if is_nested(key)

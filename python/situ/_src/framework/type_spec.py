@@ -239,9 +239,9 @@ def spec_of(value):
       TypeError: the value is not supported.
     """
     if hasattr(value, "with_flat_values"):
-        from situ._src.ops.ragged_ops import RaggedTensorSpec
+        from situ._src.ops.ragged_tensor_spec import RaggedTensorSpec
 
-        return RaggedTensorSpec(value.shape, value.dtype, value.ragged_rank)
+        return RaggedTensorSpec.from_value(value)
     from situ._src.framework.indexed_slices import is_slices
 
     if is_slices(value):

@@ -1,268 +1,280 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ragged_ops.py: tf.ragged and ops on ragged tensors: element-wise ops apply to the flat values,
-others are
-implemented by row; tf.strings.split."""
+"""ragged_ops.py: ops on ragged tensors: element-wise ops apply to the flat values, others are
+implemented by row."""
 
 from __future__ import annotations
 
-import re
-
 import numpy
 
-from situ._src.framework import tensor_shape
-from situ._src.framework.api import BOTH, OPS, V2, export
+from situ._src.framework.api import BOTH, OPS, export
 from situ._src.framework.graph import scope
-from situ._src.framework.keywords import unsupported
-from situ._src.framework.type_spec import TensorSpec
-from situ._src.ops import math_ops
+from situ._src.framework.tensor import Tensor
 from situ._src.ops.array_ops import cast, concat, constant, convert_to_tensor, op
-from situ._src.ops.ragged_tensor import RaggedTensor, gather_rows, ranges, splits_dtype
-from situ._src.ops.string_ops import regex_replace
+from situ._src.ops.ragged_reduce import reduce
+from situ._src.ops.ragged_tensor import (
+    RaggedTensor,
+    gather_rows,
+    is_ragged,
+    positive_axis,
+    row_count,
+    splits_dtype,
+    to_ragged,
+)
+from situ._src.ops.ragged_tensor_value import RaggedTensorValue
+from situ._src.ops.row_partition import check, with_checks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing takes long to import
-    from situ._src.framework.type_aliases import Any, Axis, DTypeLike
-
-_SPACES = " \t\n\r\f\v"
-
-
-def _depth(value):
-    """Returns the nesting depth of lists; None if it is unknown because they are empty."""
-    if not isinstance(value, (list, tuple, numpy.ndarray)):
-        return 0
-    below = [d for d in map(_depth, value) if d is not None]
-    return max(below) + 1 if below else (1 if not len(value) else None)
-
-
-@export("ragged.constant")
-def ragged_constant(
-    pylist: Any,
-    dtype: DTypeLike = None,
-    ragged_rank: Any = None,
-    inner_shape: Any = None,
-    name: str | None = None,
-    row_splits_dtype: Any = None,
-) -> Any:
-    """Creates a ragged tensor from nested lists.
-
-    Args:
-      pylist: Nested lists.
-      dtype: The element type. By default it is inferred.
-      ragged_rank: The number of ragged dimensions.
-      inner_shape: The shape of the uniform inner dimensions.
-      row_splits_dtype: int32 or int64.
-      name: A name for the operation (optional).
-
-    Returns:
-      A RaggedTensor.
-
-    Raises:
-      ValueError: If the nesting does not fit `ragged_rank`.
-    """
-    with scope(name, "RaggedConstant"):
-        depth = (_depth(pylist) or 1) - 1
-        if inner_shape is not None:
-            depth -= len(inner_shape)
-        depth = max(depth, 1) if ragged_rank is None else ragged_rank
-        flat, lengths = list(pylist), []
-        for _ in range(depth):
-            if any(not isinstance(r, (list, tuple, numpy.ndarray)) for r in flat):
-                raise ValueError(
-                    "pylist has scalar values depth 1, but ragged_rank requires scalar "
-                    "value depth greater than 1"
-                )
-            lengths.append([len(r) for r in flat])
-            flat = [v for r in flat for v in r]
-        values = convert_to_tensor(flat, dtype) if flat else constant([], dtype or "float32")
-        return RaggedTensor.from_nested_row_lengths(
-            values, [constant(n, "int64") for n in lengths], validate=False
-        ).with_row_splits_dtype(row_splits_dtype or "int64")
+    from situ._src.framework.type_aliases import Any, Axis
 
 
 @export("ragged.stack")
 def ragged_stack(values: Any, axis: Axis = 0, name: str | None = None) -> Any:
-    """Stacks tensors of different lengths to a ragged tensor."""
+    """Stacks tensors of the same rank to a ragged tensor.
+
+    Args:
+      values: A list of ragged or dense tensors; their sizes may differ.
+      axis: The new dimension.
+      name: A name for the operation (optional).
+
+    Returns:
+      A ragged tensor; a dense tensor if all values are scalars.
+    """
+    values = values if isinstance(values, (list, tuple)) else [values]
     with scope(name, "RaggedConcat"):
-        parts = [v if isinstance(v, RaggedTensor) else convert_to_tensor(v) for v in values]
-        if any(isinstance(p, RaggedTensor) for p in parts):
-            return op("Pack", parts, axis=axis)
-        return RaggedTensor.from_row_lengths(
-            concat(parts, 0),
-            op("Pack", [op("Shape", p, out_type="int64")[0] for p in parts]),
-            validate=False,
-        )
-
-
-@export("ragged.range")
-def ragged_range(
-    starts: Any,
-    limits: Any = None,
-    deltas: int = 1,
-    dtype: DTypeLike = None,
-    name: str | None = None,
-    row_splits_dtype: Any = None,
-) -> Any:
-    """Returns a ragged tensor with one range per row."""
-    with scope(name, "RaggedRange"):
-        starts, limits = (0, starts) if limits is None else (starts, limits)
-        parts = numpy.broadcast_arrays(
-            *[
-                numpy.asarray(v.numpy() if hasattr(v, "numpy") else v)
-                for v in (starts, limits, deltas)
-            ]
-        )
-        rows = [numpy.arange(*p) for p in zip(*[numpy.atleast_1d(a) for a in parts])]
-        kind = dtype or ("int32" if rows[0].dtype.kind == "i" else "float32")
-        return RaggedTensor.from_row_lengths(
-            constant(numpy.concatenate(rows), kind), [len(r) for r in rows], validate=False
-        ).with_row_splits_dtype(row_splits_dtype or "int64")
+        parts = _operands(values)
+        rank = next((p.shape.rank for p in parts if p.shape.rank is not None), None)
+        axis = positive_axis(axis, None if rank is None else rank + 1, "axis", "rank(values[0])+1")
+        if rank == 0:
+            return op("Pack", parts)
+        if rank == 1 and not any(map(is_ragged, parts)) and axis == 0:
+            lengths = op("Pack", [row_count(p) for p in parts])
+            return RaggedTensor.from_row_lengths(concat(parts, 0), lengths, validate=False)
+        return _stack(parts, axis)
 
 
 @export("ragged.map_flat_values")
 def map_flat_values(op_: Any, *args: Any, **kwargs: Any) -> Any:
-    """Applies a function to the flat values of ragged tensors."""
-    values = [a.flat_values if isinstance(a, RaggedTensor) else a for a in args]
-    first = next(a for a in args if isinstance(a, RaggedTensor))
-    return first.with_flat_values(op_(*values, **kwargs))
+    """Applies a function to the flat values of ragged tensors.
+
+    Args:
+      op_: A function whose result has the same number of rows as the flat values.
+      *args: Arguments of the function. Ragged tensors must have the same rows.
+      **kwargs: Keyword arguments of the function.
+
+    Returns:
+      A ragged tensor; the function's result if no argument is ragged.
+
+    Raises:
+      ValueError: the shape of the result does not fit.
+    """
+    from situ._src.framework.nest import CORE
+
+    op_ = kwargs.pop("op", op_)
+    found = []
+
+    def flat(value):
+        if isinstance(value, RaggedTensorValue):
+            value = to_ragged(value)
+        if not isinstance(value, RaggedTensor):
+            return value
+        found.append(value)
+        return value.flat_values
+
+    args, kwargs = CORE.map(flat, (list(args), kwargs))
+    if not found:
+        return op_(*args, **kwargs)
+    splits_dtype(*found)
+    first = _with_same_rows(found)
+    result = op_(*args, **kwargs)
+    before = first.flat_values.shape[:1]
+    after = result.shape[:1] if getattr(result.shape, "rank", 0) else result.shape
+    if result.shape.rank == 0 or not before.is_compatible_with(after):
+        raise ValueError(
+            "tf.ragged.map_flat_values requires that the output of `op` have the same "
+            f"outer-dimension size as flat_values of any ragged inputs. (output shape: "
+            f"{result.shape}; expected outer dimension size: {before.as_list()[0]})"
+        )
+    return first.with_flat_values(result)
+
+
+def _with_same_rows(tensors):
+    """Returns the first tensor, checked to have the same row splits as the others."""
+    first = tensors[0]
+    checks = []
+    for other in tensors[1:]:
+        if other.ragged_rank != first.ragged_rank:
+            raise ValueError("All ragged inputs must have the same ragged_rank.")
+        for a, b in zip(first.nested_row_splits, other.nested_row_splits):
+            if a is b:
+                continue
+            text = "Inputs must have identical ragged splits"
+            if not a.shape.is_compatible_with(b.shape):
+                raise _shape_error(text)
+            same = op("Equal", a, b)
+            checks += check(same, text, "row_splits", a, "vs.", b)
+    if not checks:
+        return first
+    return RaggedTensor._from_nested_row_partitions(
+        with_checks(checks, first.flat_values), first._nested_row_partitions, validate=False
+    )
+
+
+def _shape_error(text):
+    from situ._src.framework import errors
+
+    return errors.InvalidArgumentError(None, None, text)
 
 
 @export("ragged.boolean_mask")
 def ragged_boolean_mask(data: Any, mask: Any, name: str | None = None) -> Any:
-    """Keeps the elements of each row where the mask is true."""
+    """Keeps the elements where the mask is true.
+
+    Args:
+      data: A ragged or dense tensor.
+      mask: A ragged or dense tensor of bool, whose shape is a prefix of that of `data`.
+      name: A name for the operation (optional).
+
+    Returns:
+      A ragged tensor of the rank of `data`; for a mask of rank 1 of the type of `data`.
+
+    Raises:
+      ValueError: the rank of the mask is 0 or unknown, or shapes do not match.
+    """
     with scope(name, "RaggedMask"):
-        mask = convert_to_tensor(mask, "bool")
-        lengths = op("Sum", cast(mask, "int64"), [1])
-        return RaggedTensor.from_row_lengths(
-            BOTH["boolean_mask"](convert_to_tensor(data), mask), lengths, validate=False
+        data, mask = to_ragged(data, "data"), _mask_tensor(mask)
+        splits_dtype(data, mask)
+        rank = mask.shape.rank
+        if rank is None:
+            raise ValueError("mask.shape.ndims must be known statically.")
+        if rank == 0:
+            raise ValueError("mask cannot be scalar.")
+        if is_ragged(mask):
+            return _ragged_masked(data, mask)
+        if is_ragged(data) and rank > 1:
+            mask = RaggedTensor.from_tensor(
+                mask,
+                ragged_rank=min(data.ragged_rank, rank - 1),
+                row_splits_dtype=data.row_splits.dtype,
+            )
+            return ragged_boolean_mask(data, mask)
+        if not is_ragged(data):
+            data.shape[:rank].assert_is_compatible_with(mask.shape)
+        if is_ragged(data):
+            return gather_rows(data, op("Reshape", op("Where", mask), [-1]))
+        kept = BOTH["boolean_mask"](data, mask)
+        if rank == 1:
+            return kept
+        lengths, rows = op("Sum", cast(mask, "int64"), [rank - 1]), kept
+        result = RaggedTensor.from_row_lengths(rows, op("Reshape", lengths, [-1]), validate=False)
+        sizes = op("Shape", mask, out_type="int64")
+        for axis in range(rank - 2, 0, -1):
+            result = RaggedTensor.from_uniform_row_length(
+                result, sizes[axis], op("Prod", sizes[:axis], [0]), validate=False
+            )
+        return result
+
+
+def _mask_tensor(mask):
+    mask = to_ragged(mask) if is_ragged(mask) else convert_to_tensor(mask, "bool", name="mask")
+    if mask.dtype.name != "bool":
+        raise TypeError(f"mask must be bool, but is {mask.dtype.name}")
+    return mask
+
+
+def _ragged_masked(data, mask):
+    if not is_ragged(data):
+        data = RaggedTensor.from_tensor(
+            data, ragged_rank=mask.ragged_rank, row_splits_dtype=mask.row_splits.dtype
         )
-
-
-def _split(strings, sep):
-    """Splits strings; returns (indices, values, shape)."""
-    if sep is None or sep == "":
-        return op("StringSplit", strings, _SPACES, skip_empty=True)
-    sep = sep.decode() if isinstance(sep, bytes) else sep
-    if len(sep.encode()) > 1:
-        strings, sep = regex_replace(strings, re.escape(sep), "\x01"), "\x01"
-    return op("StringSplit", strings, sep, skip_empty=False)
-
-
-def _strings_split(input=None, sep=None, maxsplit=-1, name=None):
-    """Splits a string into a vector, or a vector of strings into a ragged tensor."""
-    with scope(name, "StringSplit"):
-        if maxsplit != -1:
-            raise ValueError("tf.strings.split: situ supports maxsplit=-1 only.")
-        strings = convert_to_tensor(input, "string")
-        if strings.shape.ndims == 0:
-            return _split(op("Reshape", strings, [1]), sep)[1]
-        if strings.shape.ndims != 1:
-            raise ValueError("tf.strings.split: situ needs a scalar or a vector of strings.")
-        indices, values, sizes = _split(strings, sep)
-        return RaggedTensor.from_value_rowids(values, indices[:, 0], sizes[0], validate=False)
-
-
-V2["strings.split"] = _strings_split
-
-
-@export(v1="strings.split")
-def strings_split_v1(
-    input: Any = None,
-    sep: Any = None,
-    maxsplit: int = -1,
-    result_type: str = "SparseTensor",
-    source: Any = None,
-    name: str | None = None,
-) -> Any:
-    """Splits a vector of strings into a SparseTensor or RaggedTensor."""
-    if result_type not in ("SparseTensor", "RaggedTensor"):
-        raise ValueError("result_type must be 'RaggedTensor' or 'SparseTensor'.")
-    with scope(name, "StringSplit") as full:
-        result = _strings_split(input if source is None else source, sep, maxsplit, full)
-        return (
-            result
-            if result_type == "RaggedTensor" or not isinstance(result, RaggedTensor)
-            else result.to_sparse()
-        )
-
-
-@export("RaggedTensorSpec")
-class RaggedTensorSpec:
-    """The type of a ragged tensor, for input signatures."""
-
-    value_type = RaggedTensor
-
-    def __init__(
-        self,
-        shape=None,
-        dtype="float32",
-        ragged_rank=None,
-        row_splits_dtype="int64",
-        flat_values_spec=None,
-    ):
-        from situ._src.framework.dtypes import as_dtype
-
-        if flat_values_spec is not None:
-            if ragged_rank is None:
-                raise ValueError("ragged_rank must be given with flat_values_spec.")
-            dtype = flat_values_spec.dtype if dtype is None else dtype
-            if as_dtype(dtype) != flat_values_spec.dtype:
-                raise ValueError("dtype must be the same as flat_values_spec.dtype")
-        self.flat_values_spec = flat_values_spec
-        self.shape, self.dtype = tensor_shape.as_shape(shape), as_dtype(dtype)
-        rank = self.shape.rank or 2
-        self.ragged_rank = rank - 1 if ragged_rank is None else ragged_rank
-        self.row_splits_dtype = as_dtype(row_splits_dtype)
-
-    @property
-    def _situ_tensors_(self):
-        inner = (self.shape.as_list() if self.shape.rank else [None, None])[self.ragged_rank + 1 :]
-        return [
-            self.flat_values_spec or TensorSpec([None, *inner], self.dtype),
-            *[TensorSpec([None], self.row_splits_dtype) for _ in range(self.ragged_rank)],
-        ]
-
-    _situ_from_tensors_ = RaggedTensor._situ_from_tensors_
-
-    def __repr__(self):
-        return (
-            f"RaggedTensorSpec({self.shape!r}, {self.dtype!r}, {self.ragged_rank}, "
-            f"{self.row_splits_dtype!r})"
-        )
+    rows = mask._row_partition
+    same = op("Equal", data.row_splits, mask.row_splits)
+    checks = check(same, "Inputs must have identical ragged splits")
+    kept = ragged_boolean_mask(
+        data.values, with_checks(checks, mask.values) if not is_ragged(mask.values) else mask.values
+    )
+    if is_ragged(mask.values):
+        return data.with_values(kept)
+    counts = reduce("Sum", mask.with_values(cast(mask.values, rows.dtype)), 1)
+    return RaggedTensor.from_row_lengths(kept, counts, validate=False)
 
 
 def _rows(value):
     return value if isinstance(value, RaggedTensor) else RaggedTensor.from_tensor(value)
 
 
+def _operands(values):
+    """Converts a list of operands; their row_splits must have one type."""
+    if not values:
+        raise ValueError("rt_inputs may not be empty.")
+    parts = [to_ragged(v, "rt_input") for v in values]
+    splits_dtype(*parts)
+    return parts
+
+
 def _concat(values, axis, name=None):
     with scope(name, "RaggedConcat"):
-        values = [_rows(v) for v in values]
-        axis = int(axis)
-        axis = axis + values[0].shape.rank if axis < 0 else axis
+        parts = _operands(values if isinstance(values, (list, tuple)) else [values])
+        rank = next((p.shape.rank for p in parts if p.shape.rank is not None), None)
+        for part in parts:
+            if None not in (rank, part.shape.rank) and part.shape.rank != rank:
+                raise ValueError(f"Shape {part.shape} must have rank {rank}")
+        axis = positive_axis(_number(axis), rank, "axis", "rank(values)")
+        if not any(map(is_ragged, parts)):
+            return concat(parts, axis)
+        if axis > 1:
+            depth = max(p.ragged_rank for p in parts if is_ragged(p))
+            if axis > depth + 1:
+                parts = [p if is_ragged(p) else RaggedTensor.from_tensor(p) for p in parts]
+        values = [_rows(p) for p in parts]
         if axis > 1:
             return values[0].with_values(_concat([v.values for v in values], axis - 1))
         inner = [v.values for v in values]
-        joined = (
-            _concat(inner, 0)
-            if any(isinstance(v, RaggedTensor) for v in inner)
-            else concat(inner, 0)
-        )
+        if any(map(is_ragged, inner)):
+            inner = [_rows(v) for v in inner]
+            joined = _concat(inner, 0)
+        else:
+            joined = concat(inner, 0)
         lengths = concat([v.row_lengths() for v in values], 0)
         whole = RaggedTensor.from_row_lengths(joined, lengths, validate=False)
-        if axis == 0:
-            return whole
-        count, k = values[0].nrows(), len(values)
-        order = op("Range", constant(0, "int64"), count * k, constant(1, "int64"))
-        order = op("Reshape", op("Transpose", op("Reshape", order, [k, -1]), [1, 0]), [-1])
-        mixed = whole.take(order)
-        return RaggedTensor(mixed.values, mixed.row_splits[::k])
+        return whole if axis == 0 else _interleaved(whole, values)
+
+
+def _number(value):
+    if isinstance(value, Tensor):
+        from situ._src.framework.tensor import constant_value
+
+        known = constant_value(value)
+        return value if known is None else int(known)
+    return int(value)
+
+
+def _interleaved(whole, values):
+    """Joins row i of each of several tensors, whose rows `whole` has one after another."""
+    count, k = values[0].nrows(), len(values)
+    checks = []
+    for other in values[1:]:
+        same = op("Equal", other.nrows(), count)
+        checks += check(same, "Input tensors have incompatible shapes.")
+    count = with_checks(checks, count)
+    zero, one = constant(0, "int64"), constant(1, "int64")
+    order = op("Range", zero, cast(count, "int64") * k, one)
+    order = op("Reshape", op("Transpose", op("Reshape", order, [k, -1]), [1, 0]), [-1])
+    mixed = whole.take(order)
+    return RaggedTensor.of_splits(mixed.values, mixed.row_splits[::k])
 
 
 def _stack(values, axis=0, name=None):
     with scope(name, "RaggedConcat"):
-        values = [_rows(v) for v in values]
-        if axis % (values[0].shape.rank + 1):
-            return _concat([_expand(v, axis) for v in values], axis)
+        parts = _operands(values)
+        rank = next((p.shape.rank for p in parts if p.shape.rank is not None), None)
+        axis = positive_axis(axis, None if rank is None else rank + 1, "axis", "rank(values[0])+1")
+        if axis:
+            return _concat([_expand(v, axis) for v in map(_rows, parts)], axis)
+        if rank == 1:
+            lengths = op("Pack", [row_count(p) for p in parts])
+            return RaggedTensor.from_row_lengths(concat(parts, 0), lengths, validate=False)
+        values = [_rows(v) for v in parts]
         return RaggedTensor.from_row_lengths(
             _concat(values, 0), op("Pack", [v.nrows() for v in values]), validate=False
         )
@@ -270,113 +282,222 @@ def _stack(values, axis=0, name=None):
 
 def _expand(rt, axis, name=None):
     with scope(name, "RaggedExpandDims"):
-        axis = int(axis)
-        axis = axis + rt.shape.rank + 1 if axis < 0 else axis
+        if not is_ragged(rt):
+            return op("ExpandDims", rt, axis)
+        kind, rank = rt.row_splits.dtype, rt.shape.rank
+        axis = positive_axis(
+            _number(axis), None if rank is None else rank + 1, "axis", "rank(input)+1"
+        )
         if axis == 0:
-            return RaggedTensor(rt, op("Pack", [constant(0, "int64"), rt.nrows()]))
+            return RaggedTensor.from_uniform_row_length(
+                rt, rt.nrows(), constant(1, kind), validate=False
+            )
         if axis == 1:
-            return RaggedTensor(
-                rt, op("Range", constant(0, "int64"), rt.nrows() + 1, constant(1, "int64"))
+            return RaggedTensor.from_uniform_row_length(
+                rt, constant(1, kind), rt.nrows(), validate=False
             )
-        inner = rt.values
-        return rt.with_values(
-            _expand(inner, axis - 1)
-            if isinstance(inner, RaggedTensor)
-            else op("ExpandDims", inner, axis - 1)
-        )
+        return rt.with_values(_expand(rt.values, axis - 1))
 
 
-_SEGMENTS = {
-    "Sum": "UnsortedSegmentSum",
-    "Max": "UnsortedSegmentMax",
-    "Min": "UnsortedSegmentMin",
-    "Prod": "UnsortedSegmentProd",
-}
+def _squeeze(rt, axis=None, name=None):
+    with scope(name, "RaggedSqueeze"):
+        if axis is None:
+            raise ValueError("Ragged.squeeze must have an axis argument.")
+        text = f"Axis should be a list of ints or an int: {axis!r}"
+        axes = [axis] if isinstance(axis, int) else list(axis)
+        if not all(isinstance(a, int) for a in axes):
+            raise TypeError(text)
+        rank = rt.shape.rank
+        axes = sorted({positive_axis(a, rank, "axis", "rank(tensor)") for a in axes}, reverse=True)
+        for one in axes:
+            rt = _squeezed(rt, one) if is_ragged(rt) else op("Squeeze", rt, squeeze_dims=[one])
+        return rt
 
 
-def _reduce(op_name, rt, axis=None, keep_dims=False, keepdims=None, name=None):
-    """Reduces a ragged tensor over dimensions."""
-    if axis is None:
-        return OPS[op_name](rt.flat_values, name=name)
-    axes = sorted({int(a) % rt.shape.rank for a in numpy.atleast_1d(numpy.asarray(axis))})
-    result = rt
-    for a in reversed(axes):
-        result = (
-            _reduced(op_name, result, a)
-            if isinstance(result, RaggedTensor)
-            else OPS[op_name](result, [a])
-        )
-        if keep_dims or keepdims:
-            result = (
-                _expand(result, a)
-                if isinstance(result, RaggedTensor)
-                else op("ExpandDims", result, a)
-            )
-    return result
-
-
-def _reduced(op_name, rt, axis):
-    if op_name == "Mean":
-        ones = rt.with_flat_values(op("OnesLike", rt.flat_values))
-        return _reduced("Sum", rt, axis) / _reduced("Sum", ones, axis)
-    if op_name in ("Any", "All"):
-        as_ints = rt.with_flat_values(cast(rt.flat_values, "int32"))
-        result = _reduced("Max" if op_name == "Any" else "Min", as_ints, axis)
-        is_positive = lambda v: op("Greater", v, 0)
-        return (
-            result.with_flat_values(is_positive(result.flat_values))
-            if isinstance(result, RaggedTensor)
-            else is_positive(result)
-        )
-    if axis > 1:
-        inner = rt.values
-        return rt.with_values(
-            _reduced(op_name, inner, axis - 1)
-            if isinstance(inner, RaggedTensor)
-            else OPS[op_name](inner, [axis - 1])
-        )
-    if isinstance(rt.values, RaggedTensor):
-        raise ValueError(
-            "situ reduces a tensor with several ragged dimensions along the last of them or "
-            "along all dimensions."
-        )
+def _squeezed(rt, axis):
+    one = constant(1, rt.row_splits.dtype)
+    if axis == 0:
+        text = "the given axis (axis = 0) is not squeezable!"
+        checks = check(op("Equal", rt.nrows(), one), text)
+        if is_ragged(rt.values):
+            return rt.values
+        return with_checks(checks, rt.values)
     if axis == 1:
-        return op(_SEGMENTS[op_name], rt.values, rt.value_rowids(), rt.nrows())
-    columns = ranges(op("ZerosLike", rt.row_lengths()), rt.row_lengths())
-    return op(_SEGMENTS[op_name], rt.values, columns, rt.bounding_shape()[1])
+        text = "the given axis (axis = 1) is not squeezable!"
+        checks = check(op("Equal", rt.row_lengths(), one), text)
+        if is_ragged(rt.values):
+            return rt.values
+        return with_checks(checks, rt.values)
+    if is_ragged(rt.values):
+        return rt.with_values(_squeezed(rt.values, axis - 1))
+    return rt.with_values(op("Squeeze", rt.values, squeeze_dims=[axis - 1]))
 
 
 def _gather(params, indices, axis=0, batch_dims=0, name=None):
     with scope(name, "RaggedGather"):
-        unsupported("gather of ragged tensors", batch_dims=(batch_dims, 0))
-        if isinstance(indices, RaggedTensor):
-            return indices.with_flat_values(
-                _gather(params, indices.flat_values, axis)
-                if isinstance(params, RaggedTensor)
-                else op("GatherV2", params, indices.flat_values, axis)
-            )
-        indices = convert_to_tensor(indices)
+        params, indices = to_ragged(params, "params"), to_ragged(indices, "indices")
+        splits_dtype(params, indices)
+        axis, batch_dims = _number(axis), int(batch_dims)
+        if batch_dims < 0 and indices.shape.rank is not None:
+            batch_dims += indices.shape.rank
+        rank = params.shape.rank
+        if rank is not None and batch_dims >= rank:
+            raise ValueError("batch_dims must be less than rank(params)")
+        axis = positive_axis(axis, rank, "axis", "rank(params)")
+        if axis < batch_dims:
+            raise ValueError("axis must be greater than or equal to batch_dims")
+        if batch_dims:
+            return _batch_gather(params, indices, axis, batch_dims)
+        if axis > 0:
+            return _axis_gather(params, indices, axis)
+        if is_ragged(indices):
+            return indices.with_values(_gather(params, indices.values))
+        if indices.shape.rank is None:
+            raise ValueError("rank(indices) must be known statically")
+        if not is_ragged(params):
+            return op("GatherV2", params, indices, 0)
         if indices.shape.rank == 0:
             return params[indices]
+        if indices.shape.rank > 1:
+            nested = RaggedTensor.from_tensor(
+                indices,
+                ragged_rank=indices.shape.rank - 1,
+                row_splits_dtype=params.row_splits.dtype,
+            )
+            return nested.with_flat_values(gather_rows(params, nested.flat_values))
         return gather_rows(params, indices)
+
+
+def _axis_gather(params, indices, axis):
+    """Gathers along an inner dimension."""
+    if not is_ragged(params):
+        return op("GatherV2", params, indices, axis)
+    if axis > 1:
+        return params.with_values(_gather(params.values, indices, axis - 1))
+    count = cast(params.nrows(), "int32")
+    if is_ragged(indices):
+        repeated = _tile(_expand(indices, 0), [count, *[1] * indices.shape.rank])
+    else:
+        multiples = op("Pack", [count, *[constant(1)] * indices.shape.rank])
+        repeated = op("Tile", op("ExpandDims", indices, 0), multiples)
+    return _batch_gather(params, repeated, 1, 1)
+
+
+def _batch_gather(params, indices, axis, batch_dims):
+    kind = splits_dtype(params, indices)
+    if not is_ragged(params):
+        params = RaggedTensor.from_tensor(params, row_splits_dtype=kind)
+    if not is_ragged(indices):
+        rank = indices.shape.rank
+        if rank == 1:
+            flat = cast(indices, kind) + params.row_starts()
+            return gather_rows(params.values, flat)
+        indices = RaggedTensor.from_tensor(indices, ragged_rank=rank - 1, row_splits_dtype=kind)
+    if batch_dims > 1:
+        return params.with_values(
+            _batch_gather(params.values, indices.values, axis - 1, batch_dims - 1)
+        )
+    if axis > 1:
+        raise ValueError("situ gathers ragged batches along the first dimension after them only.")
+    rows = indices.value_rowids()
+    inner = indices.values
+    while is_ragged(inner):
+        rows = op("GatherV2", rows, inner.value_rowids(), 0)
+        inner = inner.values
+    at = cast(inner, kind) + op("GatherV2", params.row_starts(), rows, 0)
+    return indices.with_flat_values(gather_rows(params.values, at))
+
+
+def _gather_nd(params, indices, batch_dims=0, name=None):
+    with scope(name, "RaggedGatherNd"):
+        if batch_dims:
+            raise ValueError("batch_dims != 0 is not supported for ragged gather yet.")
+        params, indices = to_ragged(params), to_ragged(indices)
+        rank = indices.shape.rank
+        if rank is None:
+            raise ValueError("indices.rank be statically known.")
+        if rank == 0:
+            raise ValueError("indices.rank must be at least 1.")
+        if is_ragged(indices):
+            if rank == indices.ragged_rank + 1:
+                raise ValueError("The innermost dimension of indices may not be ragged")
+            return indices.with_values(_gather_nd(params, indices.values))
+        size = indices.shape.as_list()[-1]
+        if size is None:
+            raise ValueError("indices.shape[-1] must be statically known.")
+        if rank > 2:
+            nested = RaggedTensor.from_tensor(indices, ragged_rank=rank - 2)
+            result = nested.with_values(_gather_nd(params, nested.values))
+            return result.to_tensor() if not is_ragged(params) else result
+        if rank == 1:
+            return _gather_nd(params, op("ExpandDims", indices, 0))[0]
+        if size == 0:
+            return _tile(_expand(params, 0), [op("Shape", indices)[0], *[1] * params.shape.rank])
+        at = cast(indices[:, 0], "int64")
+        value = params
+        for k in range(1, size):
+            if not is_ragged(value):
+                rest = concat([op("ExpandDims", at, 1), cast(indices[:, k:], "int64")], 1)
+                return op("GatherNd", value, rest)
+            at = op("GatherV2", cast(value.row_starts(), "int64"), at, 0) + cast(
+                indices[:, k], "int64"
+            )
+            value = value.values
+        return gather_rows(value, at)
 
 
 def _reverse(rt, axis, name=None):
     with scope(name, "Reverse"):
-        if [int(a) for a in numpy.atleast_1d(numpy.asarray(axis))] != [1]:
-            raise ValueError("situ reverses ragged tensors along dimension 1 only.")
-        inside = ranges(op("ZerosLike", rt.row_lengths()), rt.row_lengths())
-        last = op("GatherV2", rt.row_limits(), rt.value_rowids(), 0) - 1
-        return rt.with_values(gather_rows(rt.values, last - inside))
+        axes = [
+            positive_axis(int(a), rt.shape.rank, "axis", "rank(tensor)")
+            for a in numpy.atleast_1d(numpy.asarray(axis))
+        ]
+        for one in axes:
+            key = (slice(None),) * one + (slice(None, None, -1),)
+            rt = rt[key]
+        return rt
 
 
 def _tile(rt, multiples, name=None):
     with scope(name, "RaggedTile"):
-        first, second, *rest = [int(m) for m in numpy.asarray(multiples)]
-        if any(m != 1 for m in rest):
-            raise ValueError("situ repeats ragged tensors along the first two dimensions only.")
-        result = _concat([rt] * second, 1) if second > 1 else rt
-        return _concat([result] * first, 0) if first > 1 else result
+        if isinstance(multiples, Tensor):
+            counts = [multiples[i] for i in range(rt.shape.rank)]
+        else:
+            counts = list(multiples)
+        if len(counts) != rt.shape.rank:
+            raise ValueError(f"multiples must have {rt.shape.rank} elements")
+        return _tiled(rt, counts)
+
+
+def _is_one(count):
+    return isinstance(count, (int, numpy.integer)) and count == 1
+
+
+def _tiled(value, counts):
+    """Repeats each dimension that many times."""
+    if all(map(_is_one, counts)):
+        return value
+    if not is_ragged(value):
+        return op("Tile", value, op("Pack", [cast(convert_to_tensor(c), "int32") for c in counts]))
+    kind = value.row_splits.dtype
+    if not all(map(_is_one, counts[2:])):
+        value = value.with_values(_tiled(value.values, [1, *counts[2:]]))
+    rows = op("Range", constant(0, kind), value.nrows(), constant(1, kind))
+    if not _is_one(counts[1]):
+        times = cast(convert_to_tensor(counts[1]), kind)
+        repeated = value.take(BOTH["repeat"](rows, times))
+        value = RaggedTensor.from_row_lengths(
+            repeated.values, value.row_lengths() * times, validate=False
+        )
+    if not _is_one(counts[0]):
+        value = value.take(op("Tile", rows, op("Pack", [cast(counts[0], "int32")])))
+    return value
+
+
+def _size(rt, out_type="int32", name=None):
+    if name is not None:
+        return op("Size", rt.flat_values, out_type=out_type, name=name)
+    return op("Size", rt.flat_values, out_type=out_type)
 
 
 _TABLE = {
@@ -384,59 +505,67 @@ _TABLE = {
     "Tile": _tile,
     "Pack": _stack,
     "ExpandDims": _expand,
+    "Squeeze": lambda rt, axis=None, squeeze_dims=None, name=None: _squeeze(
+        rt, squeeze_dims if axis is None else axis, name
+    ),
     "GatherV2": _gather,
+    "GatherNd": _gather_nd,
     "ReverseV2": _reverse,
     "Rank": lambda rt, name=None: constant(rt.shape.rank, name=name or "RaggedRank"),
-    "Size": lambda rt, **w: OPS["Size"](rt.flat_values, **w),
+    "Size": _size,
     "Shape": lambda rt, out_type="int32", name=None: cast(rt.bounding_shape(name=name), out_type),
     "Identity": lambda rt, name=None: rt,  # TensorFlow does not name it either
 }
 for _op_name in ("Sum", "Mean", "Max", "Min", "Prod", "Any", "All"):
-    _TABLE[_op_name] = lambda *a, _op_name=_op_name, **w: _reduce(_op_name, *a, **w)
+    _TABLE[_op_name] = lambda *a, _op_name=_op_name, **w: reduce(_op_name, *a, **w)
 _TABLE = {OPS[name]: function for name, function in _TABLE.items()}
 
 
-def _is_ragged(value):
-    return (
-        isinstance(value, RaggedTensor)
-        or isinstance(value, (list, tuple))
-        and any(isinstance(v, RaggedTensor) for v in value)
-    )
+def _has_ragged(value):
+    return is_ragged(value) or (isinstance(value, (list, tuple)) and any(map(is_ragged, value)))
 
 
-def _with_dtype(value, kind):
-    """Converts the row_splits of ragged tensors in a structure."""
-    if isinstance(value, RaggedTensor):
-        return value.with_row_splits_dtype(kind)
-    if isinstance(value, dict):
-        return {k: _with_dtype(v, kind) for k, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return type(value)(_with_dtype(v, kind) for v in value)
+def _all_ragged(value):
+    """The ragged tensors of an argument."""
+    return [v for v in (value if isinstance(value, (list, tuple)) else [value]) if is_ragged(v)]
+
+
+def _as_tensors(value):
+    if isinstance(value, RaggedTensorValue):
+        return to_ragged(value)
+    if isinstance(value, (list, tuple)) and any(isinstance(v, RaggedTensorValue) for v in value):
+        return [_as_tensors(v) for v in value]
     return value
 
 
 def otherwise(function, args, kwargs):
     """Handles a call of an op with a ragged argument; NotImplemented if there is none."""
-    ragged = [a for a in (*args, *kwargs.values()) if _is_ragged(a)]
-    if not ragged:
+    if not any(map(_has_ragged, (*args, *kwargs.values()))):
         return NotImplemented
-    kind = splits_dtype(*[t for a in ragged for t in (a if isinstance(a, (list, tuple)) else [a])])
+    args = [_as_tensors(a) for a in args]
+    kwargs = {k: _as_tensors(v) for k, v in kwargs.items()}
+    ragged = [t for a in (*args, *kwargs.values()) for t in _all_ragged(a)]
+    splits_dtype(*ragged)
     implementation = _TABLE.get(function)
     if implementation is not None:
-        if kind == "int64":
-            return implementation(*args, **kwargs)
-        result = implementation(*_with_dtype(args, "int64"), **_with_dtype(kwargs, "int64"))
-        return _with_dtype(result, kind)
-    first = ragged[0]
-    if isinstance(first, (list, tuple)):
-        first = next(v for v in first if isinstance(v, RaggedTensor))
+        return implementation(*args, **kwargs)
+    return _elementwise(function, args, kwargs, ragged)
+
+
+def _elementwise(function, args, kwargs, ragged):
+    """Applies an op to flat values; dense operands are broadcast to the ragged shape."""
+    first = max(ragged, key=lambda t: t.ragged_rank)
+    same = [t for t in ragged if t.ragged_rank == first.ragged_rank]
+    first = _with_same_rows([first, *[t for t in same if t is not first]])
 
     def flat(value):
-        if isinstance(value, (list, tuple)) and _is_ragged(value):
+        if isinstance(value, (list, tuple)) and _has_ragged(value):
             return [flat(v) for v in value]
-        if isinstance(value, RaggedTensor):
+        if is_ragged(value):
+            if value.ragged_rank != first.ragged_rank:
+                raise ValueError("Unable to broadcast: operands have different ragged ranks.")
             return value.flat_values
-        if getattr(getattr(value, "shape", None), "rank", 0):  # a column: one value per row
+        if getattr(getattr(value, "shape", None), "rank", 0) or isinstance(value, (list, tuple)):
             return _spread(first, value)
         return value
 
@@ -444,12 +573,54 @@ def otherwise(function, args, kwargs):
     return first.with_flat_values(result)
 
 
+def binary(rt, name, other):
+    """Applies an operator such as `__add__`."""
+    other = _as_tensors(other)
+    if isinstance(other, (list, tuple, numpy.ndarray)):
+        other = convert_to_tensor(other, dtype_hint=rt.dtype)
+    if other is None or not (is_ragged(other) or numpy.isscalar(other) or hasattr(other, "shape")):
+        return NotImplemented
+    splits_dtype(rt, other)
+    if name in ("__eq__", "__ne__") and is_ragged(other) and other.ragged_rank != rt.ragged_rank:
+        return name == "__ne__"
+    return _elementwise(
+        lambda x, y: getattr(convert_to_tensor(x), name)(y),
+        [rt, other],
+        {},
+        [t for t in (rt, other) if is_ragged(t)],
+    )
+
+
 def _spread(rt, value):
-    """Broadcasts a column [rows, 1] to the flat values."""
+    """Broadcasts a dense operand to the flat values."""
     value = convert_to_tensor(value)
-    if value.shape.rank == 2 and value.shape.as_list()[1] == 1 and rt.ragged_rank == 1:
-        return op("GatherV2", op("Reshape", value, [-1]), rt.value_rowids(), 0)
+    rank, whole = value.shape.rank, rt.shape.rank
+    if not rank or whole is None or rank <= whole - rt.ragged_rank - 1:
+        return value
+    dims = value.shape.as_list()
+    outer = [1] * (whole - rank) + dims  # as many dimensions as the ragged tensor has
+    value = op("Reshape", value, [-1 if d is None else d for d in outer]) if whole > rank else value
+    partitions = rt._nested_row_partitions
+    if outer[0] == 1:
+        value = value[0]
+        rows = None  # one value for all rows
+    else:
+        rows = partitions[0].value_rowids()
+        value = op("GatherV2", value, rows, 0)
+    # `value` has one entry per value of the outermost partition if rows is not None.
+    for level, size in enumerate(outer[1 : rt.ragged_rank + 1]):
+        last = level == rt.ragged_rank - 1
+        if rows is None:
+            if size == 1:
+                value = value[0]
+            else:
+                at = partitions[level].offsets_in_rows()
+                value, rows = op("GatherV2", value, at, 0), at
+        elif size == 1:
+            value = op("Squeeze", value, squeeze_dims=[1])
+        else:
+            at = partitions[level].offsets_in_rows()
+            value = op("GatherV2", value, at, 1, batch_dims=1)
+        if rows is not None and not last:
+            value = op("GatherV2", value, partitions[level + 1].value_rowids(), 0)
     return value
-
-
-math_ops.COMPOSITE["otherwise"] = otherwise
