@@ -8,10 +8,10 @@ import itertools
 import _situ
 from situ._src.data import padded_batch, structure
 from situ._src.data.padded_batch import batched
-from situ._src.data.structure import DatasetSpec, Traced, tensor
+from situ._src.data.structure import DatasetSpec, Traced, component, tensor
 from situ._src.framework.api import export
 from situ._src.framework.dtypes import as_dtype
-from situ._src.framework.nest import DATA
+from situ._src.framework.nest import DATA, PARTS
 from situ._src.framework.tensor import EagerTensor, GraphTensor
 from situ._src.framework.type_spec import TensorSpec
 from situ._src.ops.array_ops import convert_to_tensor, op
@@ -30,7 +30,7 @@ def number(value, dtype="int64"):
     return tensor(value, None if hasattr(value, "dtype") else dtype)
 
 
-def _static_value(value):
+def static_value(value):
     """Returns the value of a scalar parameter, or None if it is unknown."""
     return int(value.numpy()) if isinstance(value, EagerTensor) and not value.shape.rank else None
 
@@ -81,7 +81,7 @@ class Dataset:
             options["inner"] = self._inner._build(inside)
             outputs = inside
         elif self._traced is not None:
-            outputs = DATA.flatten(self._traced.result)
+            outputs = PARTS.flatten(self._traced.result)
         params = self._params
         if self._traced is not None and outputs:
             options["transform"] = self._traced.native(outputs)
@@ -114,8 +114,8 @@ class Dataset:
     def from_tensors(tensors: Any, name: str | None = None) -> Dataset:
         """Creates a data set with one element, a structure of tensors."""
         del name  # a name for debugging only
-        parts = DATA.map(tensor, tensors)
-        return Dataset("Tensor", (), DATA.flatten(parts), DATA.map(structure.spec_of, parts))
+        parts = DATA.map(component, tensors)
+        return Dataset("Tensor", (), PARTS.flatten(parts), DATA.map(structure.spec_of, parts))
 
     @staticmethod
     def from_tensor_slices(tensors: Any, name: str | None = None) -> Dataset:
@@ -132,12 +132,14 @@ class Dataset:
           ValueError: If a tensor is a scalar or first dimensions differ.
         """
         del name  # a name for debugging only
-        if any(hasattr(t, "with_flat_values") for t in DATA.flatten(tensors)):
-            from situ._src.data.readers import ragged_slices
-
-            return ragged_slices(tensors)
-        parts = DATA.map(tensor, tensors)
+        parts = DATA.map(component, tensors)
         flat = DATA.flatten(parts)
+        if not flat:
+            raise ValueError("Invalid `tensors`. `tensors` should not be empty.")
+        if any(hasattr(part, "_situ_tensors_") for part in flat):
+            from situ._src.data import composite
+
+            return composite.slices(parts)
         for part in flat:
             if part.shape.rank == 0:
                 raise ValueError("Unbatching a tensor is only supported for rank >= 1")
@@ -278,16 +280,11 @@ class Dataset:
         """Returns the elements of this data set followed by those of another one."""
         del name  # a name for debugging only
         mine, other = DATA.flatten(self._spec), DATA.flatten(dataset.element_spec)
-        if [a.dtype for a in mine] != [b.dtype for b in other]:
+        joined = [a.most_specific_common_supertype([b]) for a, b in zip(mine, other)]
+        if None in joined or DATA._difference(self._spec, dataset.element_spec, True):
             raise TypeError(
                 f"Incompatible dataset elements:\n  {self._spec} vs.   {dataset.element_spec}"
             )
-        joined = [
-            TensorSpec(a.shape.most_specific_compatible_shape(b.shape), a.dtype)
-            if isinstance(a, TensorSpec)
-            else a
-            for a, b in zip(mine, other)
-        ]
         return Dataset("Concatenate", (self, dataset), (), DATA.pack(self._spec, joined))
 
     def repeat(self, count: Any = None, name: str | None = None) -> Dataset:
@@ -309,12 +306,12 @@ class Dataset:
         """Returns every `num_shards`-th element, beginning with `index`."""
         del name  # a name for debugging only
         shards, which = number(num_shards), number(index)
-        if _static_value(shards) is not None and _static_value(shards) < 1:
-            raise ValueError("num_shards must be >= 1; got " + str(_static_value(shards)))
-        if None not in (_static_value(shards), _static_value(which)) and not 0 <= _static_value(
+        if static_value(shards) is not None and static_value(shards) < 1:
+            raise ValueError("num_shards must be >= 1; got " + str(static_value(shards)))
+        if None not in (static_value(shards), static_value(which)) and not 0 <= static_value(
             which
-        ) < _static_value(shards):
-            raise ValueError(f"index must be <= num_shards and >= 0; got {_static_value(which)}")
+        ) < static_value(shards):
+            raise ValueError(f"index must be <= num_shards and >= 0; got {static_value(which)}")
         return self._then("Shard", shards, which)
 
     def shuffle(
@@ -431,9 +428,17 @@ class Dataset:
         del name  # a name for debugging only
         del num_parallel_calls, deterministic  # batches are made in order, by the thread that asks
         size = number(batch_size)
-        rows = _static_value(size) if drop_remainder is True else None
+        rows = static_value(size) if drop_remainder is True else None
+        flags = DROP_REMAINDER if drop_remainder else 0
+        if self._has_composites():
+            from situ._src.data import composite
+
+            return composite.batch(self, size, rows, flags)
         spec = DATA.map(lambda s: batched(s, rows), self._spec)
-        return self._then("Batch", size, spec=spec, flags=DROP_REMAINDER if drop_remainder else 0)
+        return self._then("Batch", size, spec=spec, flags=flags)
+
+    def _has_composites(self):
+        return any(hasattr(s, "_situ_tensors_") for s in DATA.flatten(self._spec))
 
     def padded_batch(
         self,
@@ -456,8 +461,9 @@ class Dataset:
           A data set.
         """
         del name  # a name for debugging only
+        padded_batch.check_types(self._spec)
         size, specs = number(batch_size), DATA.flatten(self._spec)
-        rows = _static_value(size) if drop_remainder is True else None
+        rows = static_value(size) if drop_remainder is True else None
         shapes, late = padded_batch.shapes(padded_shapes, self._spec)
         values = padded_batch.values(padding_values, specs) + (late or [])
         spec = DATA.pack(
@@ -488,6 +494,10 @@ class Dataset:
                 "components have a matching leading dimension. Encountered both "
                 f"{rows[0]} and {rows[1]}."
             )
+        if self._has_composites():
+            from situ._src.data import composite
+
+            return composite.unbatch(self)
         return self._then(
             "Unbatch", spec=DATA.map(_slice_spec, self._spec), block=rows[0] if rows else 0
         )
@@ -513,15 +523,19 @@ class Dataset:
           A data set of (structures of) data sets.
         """
         del name  # a name for debugging only
-        spec = DATA.map(DatasetSpec, self._spec)
-        return self._then(
+        windows = self._then(
             "Window",
             number(size),
             number(size if shift is None else shift),
             number(stride),
-            spec=spec,
+            spec=DATA.map(DatasetSpec, self._spec),
             flags=DROP_REMAINDER if drop_remainder else 0,
         )
+        if self._has_composites():
+            from situ._src.data import composite
+
+            return composite.windows(windows, self._spec)
+        return windows
 
     def map(
         self,
@@ -647,7 +661,7 @@ class Dataset:
     def _structure(self):
         indices = itertools.count()
         at = lambda s, i: s.at(i) if isinstance(s, DatasetSpec) else i
-        return DATA.template(self._spec, lambda s: at(s, next(indices)))
+        return PARTS.template(self._spec, lambda s: at(s, next(indices)))
 
     def __iter__(self):
         from situ._src.data import iterators
@@ -668,10 +682,7 @@ class Dataset:
             raise RuntimeError(
                 "`tf.data.Dataset.as_numpy_iterator()` is only supported in eager mode."
             )
-        return (
-            DATA.map(lambda t: t if isinstance(t, Dataset) else t.numpy(), element)
-            for element in self
-        )
+        return (DATA.map(_to_numpy, element) for element in self)
 
     def get_single_element(self, name: str | None = None) -> Any:
         """Returns the element of a data set that has exactly one."""
@@ -707,7 +718,12 @@ class Dataset:
 
     output_types = property(lambda s: DATA.map(lambda x: x.dtype, s._spec))
     output_shapes = property(lambda s: DATA.map(lambda x: x.shape, s._spec))
-    output_classes = property(lambda s: DATA.map(lambda x: GraphTensor.__base__, s._spec))
+    output_classes = property(
+        lambda s: DATA.map(
+            lambda x: x.value_type if hasattr(x, "_situ_tensors_") else GraphTensor.__base__,
+            s._spec,
+        )
+    )
 
     def make_one_shot_iterator(self) -> Any:
         """Creates an iterator that needs no initialization."""
@@ -720,6 +736,15 @@ class Dataset:
         from situ._src.data import iterators
 
         return iterators.make_initializable_iterator(self, shared_name)
+
+
+def _to_numpy(value):
+    """Converts a component of an element to arrays."""
+    if isinstance(value, Dataset):
+        return value
+    if hasattr(value, "numpy"):
+        return value.numpy()
+    return value._situ_value_([part.numpy() for part in value._situ_tensors_], None)
 
 
 def _parallel(value):
@@ -736,7 +761,7 @@ def _bind(dataset):
 
 def from_handle(handle, spec):
     """Returns the data set of a handle."""
-    return Dataset("Handle", (), [handle], spec, n_components=len(DATA.flatten(spec)))
+    return Dataset("Handle", (), [handle], spec, n_components=len(PARTS.flatten(spec)))
 
 
 def handle_in_graph(dataset):

@@ -6,7 +6,7 @@ from situ._src.data.dataset import Dataset
 from situ._src.data.structure import DatasetSpec
 from situ._src.framework.api import OPS, export
 from situ._src.framework.graph import get_default_graph
-from situ._src.framework.nest import DATA
+from situ._src.framework.nest import DATA, PARTS
 from situ._src.framework.type_spec import TensorSpec
 from situ._src.ops.array_ops import convert_to_tensor
 
@@ -53,7 +53,7 @@ def group_by_window(
 
     def keyed(*element):
         key = _scalar(key_of(*element), "key_func")
-        return (key, _scalar(size_of(key), "window_size_func"), *DATA.flatten(element))
+        return (key, _scalar(size_of(key), "window_size_func"), *PARTS.flatten(element))
 
     spec = (TensorSpec([], "int64"), DatasetSpec(self.element_spec))
     return self.map(keyed)._then("Group", spec=spec).flat_map(reduce_func)

@@ -16,7 +16,7 @@ from situ._src.framework.api import export
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import GraphKeys, get_default_graph
 from situ._src.framework.keywords import unsupported
-from situ._src.framework.nest import DATA
+from situ._src.framework.nest import DATA, PARTS
 from situ._src.framework.tensor_shape import as_shape
 from situ._src.framework.type_spec import TensorSpec
 from situ._src.ops.array_ops import convert_to_tensor, op
@@ -33,7 +33,7 @@ def _close_all():
 
 
 def _attrs(spec):
-    leaves = DATA.flatten(spec)
+    leaves = PARTS.flatten(spec)
     return dict(output_types=[s.dtype for s in leaves], output_shapes=[s.shape for s in leaves])
 
 
@@ -61,8 +61,9 @@ def _in_order(handle, emit):
 
 def _packed(spec, parts):
     """Packs the outputs of a node into an element."""
-    return DATA.pack(
-        spec, [s(p) if isinstance(s, DatasetSpec) else p for s, p in zip(DATA.flatten(spec), parts)]
+    leaves = PARTS.flatten(spec)
+    return PARTS.pack(
+        spec, [s(p) if isinstance(s, DatasetSpec) else p for s, p in zip(leaves, parts)]
     )
 
 
@@ -121,7 +122,7 @@ class Elements:
 
     def first(self):
         """Returns [whether there is an element, *its components or zeros]."""
-        return self.after(True, *[_zeros(s) for s in DATA.flatten(self._spec)])
+        return self.after(True, *[_zeros(s) for s in PARTS.flatten(self._spec)])
 
     def after(self, wanted, *defaults):
         """Returns the same for the next element; if `asks` is false none is taken."""
@@ -209,7 +210,7 @@ class Optional:
 
     @staticmethod
     def from_value(value):
-        value = DATA.map(convert_to_tensor, value)
+        value = DATA.map(trace.component, value)
         return Optional(value, DATA.map(trace.spec_of, value))
 
     @staticmethod
@@ -246,7 +247,7 @@ class GraphOptional(Optional):
         del name  # a structure of several tensors
         check = op("Assert", self._has_value, [convert_to_tensor(_NO_VALUE)])
         with _situ.current_graph().control_dependencies([check]):
-            value = DATA.map(lambda x: op("Identity", x), self._value)
+            value = PARTS.map(lambda x: op("Identity", x), self._value)
         return value if self._function is None else self._function(value)
 
     def apply(self, function, spec):

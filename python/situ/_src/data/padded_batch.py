@@ -59,6 +59,21 @@ def _vector(sizes):
     )
 
 
+def check_types(spec):
+    """Raises TypeError if an element has components that cannot be padded."""
+    for one in DATA.flatten(spec):
+        if isinstance(one, TensorSpec):
+            continue
+        if hasattr(one, "ragged_rank"):
+            raise TypeError(
+                "`padded_batch` is not supported for datasets that produce ragged tensors"
+            )
+        raise TypeError(
+            "`padded_batch` is only supported for datasets that produce tensor elements but type "
+            f"spec of elements in the input dataset is not a subclass of TensorSpec: `{one}`."
+        )
+
+
 def shapes(padded_shapes, spec):
     """Returns (static padded shapes of the components, the shapes as tensors or None if all are
     static)."""

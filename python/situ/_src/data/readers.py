@@ -6,41 +6,23 @@ import numpy
 import _situ
 from situ._src.data.dataset import Dataset, number
 from situ._src.data.iterators import _spec
-from situ._src.data.structure import tensor
+from situ._src.data.structure import DatasetSpec, component, spec_of, tensor
 from situ._src.framework import errors
 from situ._src.framework.api import OPS, export
 from situ._src.framework.dtypes import as_dtype
-from situ._src.framework.nest import DATA
+from situ._src.framework.nest import DATA, PARTS
 from situ._src.framework.tensor import EagerTensor, GraphTensor
-from situ._src.framework.type_spec import TensorSpec
+from situ._src.framework.type_spec import TensorSpec, TypeSpec
 from situ._src.ops import tf_record
+from situ._src.ops.array_ops import convert_to_tensor
 from situ._src.ops.gfile import glob
 
 
 def generated(generator, spec):
     """Creates a data set from a function that returns an iterator over tuples of tensors."""
     return Dataset(
-        "Generator", (), (), spec, n_components=len(DATA.flatten(spec)), generator=generator
+        "Generator", (), (), spec, n_components=len(PARTS.flatten(spec)), generator=generator
     )
-
-
-def ragged_slices(tensors):
-    """Creates a data set of the rows of ragged tensors and of slices of others."""
-    whole = DATA.flatten(tensors)
-    ragged = [hasattr(t, "with_flat_values") for t in whole]
-    for one in (t for t, r in zip(whole, ragged) if r):
-        if one.ragged_rank > 1:
-            raise ValueError(
-                "from_tensor_slices: situ supports ragged tensors with one ragged dimension only."
-            )
-    ends = [(t.row_starts(), t.row_limits()) if r else t for t, r in zip(whole, ragged)]
-
-    def rows(*slices):
-        slices = list(slices)
-        result = [t.values[p[0] : p[1]] if r else p for t, p, r in zip(whole, slices, ragged)]
-        return DATA.pack(tensors, iter(result))
-
-    return Dataset.from_tensor_slices(tuple(ends)).map(rows)
 
 
 def _host(value, spec):
@@ -71,6 +53,21 @@ def _host(value, spec):
     return value
 
 
+def _parts(value, spec):
+    """Converts one component of an element to its tensors."""
+    if not hasattr(spec, "_situ_tensors_"):
+        return [_host(value, spec)]
+    if isinstance(value, (list, tuple, numpy.ndarray)) and not hasattr(value, "_fields"):
+        value = convert_to_tensor(value, spec.dtype)
+    value = component(value)
+    if not spec.is_compatible_with(value):
+        raise TypeError(
+            f"`generator` yielded an element of {spec_of(value)} where an element of {spec} was "
+            "expected."
+        )
+    return [_host(v, s) for v, s in zip(PARTS.flatten(value), spec._situ_tensors_)]
+
+
 def _like(structure, value):
     """Flattens a value in the structure of a spec; lists may stand for tuples."""
     try:
@@ -97,6 +94,17 @@ def from_generator(generator, output_types, output_shapes, args, signature):
             "The `output_types` argument can not be used together with the "
             "`output_signature` argument."
         )
+    if signature is not None and output_shapes is not None:
+        raise TypeError(
+            "The `output_shapes` argument can not be used together with the `output_signature` "
+            "argument."
+        )
+    for one in DATA.flatten(signature) if signature is not None else ():
+        if not isinstance(one, (TypeSpec, DatasetSpec)):
+            raise TypeError(
+                "`output_signature` must contain objects that are subclass of `tf.TypeSpec` but "
+                f"found {type(one)} which is not."
+            )
     spec = signature if signature is not None else _spec(output_types, output_shapes)
     types = DATA.map(lambda s: s.dtype, spec)
     leaves = DATA.flatten(spec)
@@ -104,7 +112,8 @@ def from_generator(generator, output_types, output_shapes, args, signature):
 
     def rows_of(*arguments):
         for element in generator(*arguments):
-            yield tuple(_host(v, s) for v, s in zip(_like(types, element), leaves))
+            pairs = zip(_like(types, element), leaves)
+            yield tuple(part for v, s in pairs for part in _parts(v, s))
 
     if not any(isinstance(v, GraphTensor) for v in values):
         return generated(lambda: rows_of(*[v.numpy() for v in values]), spec)

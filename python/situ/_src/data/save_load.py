@@ -10,7 +10,8 @@ import numpy
 
 from situ._src.autograph.conversion import convert
 from situ._src.checkpoint import safetensors
-from situ._src.data.dataset import Dataset
+from situ._src.data import composite
+from situ._src.data.dataset import DROP_REMAINDER, Dataset, number, static_value
 from situ._src.data.readers import generated
 from situ._src.framework import errors
 from situ._src.framework.api import export
@@ -242,13 +243,29 @@ def snapshot(path, compression="AUTO", reader_func=None, shard_func=None):
     return lambda dataset: dataset.snapshot(path, compression, reader_func, shard_func)
 
 
+def ragged_batch(self, batch_size, drop_remainder=False, row_splits_dtype="int64", name=None):
+    """Combines consecutive elements of different sizes into ragged tensors.
+
+    Args:
+      batch_size: The number of elements of a batch.
+      drop_remainder: Whether the last batch is dropped if it is smaller.
+      row_splits_dtype: The type of the row splits, int32 or int64.
+      name: Ignored.
+
+    Returns:
+      A data set. Components whose shape is known are dense, the others ragged.
+    """
+    del name  # a name for debugging only
+    size = number(batch_size)
+    rows = static_value(size) if drop_remainder is True else None
+    spec = DATA.map(lambda s: composite.dense_to_ragged(s, row_splits_dtype), self.element_spec)
+    return composite.batch(self, size, rows, DROP_REMAINDER if drop_remainder else 0, spec)
+
+
+Dataset.ragged_batch = ragged_batch
+
+
 @export("data.experimental.dense_to_ragged_batch")
 def dense_to_ragged_batch(batch_size, drop_remainder=False, row_splits_dtype="int64"):
-    """Raises NotImplementedError."""
-    raise NotImplementedError(
-        "tf.data: situ does not support batches of ragged tensors. Use padded_batch and "
-        "tf.RaggedTensor.from_tensor(batch, padding=0)."
-    )
-
-
-Dataset.ragged_batch = lambda self, *args, **words: dense_to_ragged_batch(*args, **words)
+    """Returns a transformation for Dataset.apply; see Dataset.ragged_batch."""
+    return lambda dataset: dataset.ragged_batch(batch_size, drop_remainder, row_splits_dtype)

@@ -3,9 +3,8 @@
 
 from situ._src.data import structure
 from situ._src.data.dataset import Dataset
-from situ._src.data.structure import Traced, tensor
-from situ._src.framework.nest import DATA
-from situ._src.framework.type_spec import TensorSpec
+from situ._src.data.structure import Traced, component
+from situ._src.framework.nest import DATA, PARTS
 
 
 def _trace(function, state, spec, state_of, name):
@@ -14,22 +13,28 @@ def _trace(function, state, spec, state_of, name):
     specs = DATA.map(structure.spec_of, state)
     while True:
         traced = Traced(function, (specs, spec))
-        before, after = DATA.flatten(specs), DATA.flatten(state_of(traced.result))
-        if [s.dtype for s in before] != [s.dtype.base_dtype for s in after]:
-            raise TypeError(
-                f"Invalid `{name}`. The element types for the new state must match the "
-                f"initial state. Expected {[s.dtype for s in before]}; got "
-                f"{[s.dtype for s in after]}."
-            )
-        wider = [
-            TensorSpec(b.shape.most_specific_compatible_shape(a.shape), b.dtype)
-            for b, a in zip(before, after)
-        ]
-        if [w.shape.as_list() if w.shape.rank is not None else None for w in wider] == [
-            b.shape.as_list() if b.shape.rank is not None else None for b in before
-        ]:
+        new = DATA.map(structure.spec_of, state_of(traced.result))
+        _check_state(specs, new, name)
+        before, after = DATA.flatten(specs), DATA.flatten(new)
+        wider = [b.most_specific_common_supertype([a]) for b, a in zip(before, after)]
+        if wider == before:
             return traced
         specs = DATA.pack(specs, wider)
+
+
+def _check_state(before, after, name):
+    """Raises TypeError if a new state has other classes or types than the initial one."""
+    both = [
+        ("classes", [DATA.map(lambda s: s.value_type, spec) for spec in (before, after)]),
+        ("types", [DATA.map(lambda s: s.dtype, spec) for spec in (before, after)]),
+    ]
+    same = len(DATA.flatten(before)) == len(DATA.flatten(after))
+    for what, (old, new) in both:
+        if not same or DATA.flatten(old) != DATA.flatten(new):
+            raise TypeError(
+                f"Invalid `{name}`. The element {what} for the new state must match the initial "
+                f"state. Expected {old}; got {new}."
+            )
 
 
 def _pair(result):
@@ -53,12 +58,12 @@ def scan(self, initial_state, scan_func, name=None):
       A data set of the outputs.
     """
     del name  # a name for debugging only
-    state = DATA.map(tensor, initial_state)
+    state = DATA.map(component, initial_state)
     traced = _trace(scan_func, state, self.element_spec, lambda r: _pair(r)[0], "scan_func")
     spec = DATA.map(structure.spec_of, traced.result[1])
-    n_components = len(DATA.flatten(spec))
+    n_components = len(PARTS.flatten(spec))
     return self._then(
-        "Scan", *DATA.flatten(state), spec=spec, traced=traced, n_components=n_components
+        "Scan", *PARTS.flatten(state), spec=spec, traced=traced, n_components=n_components
     )
 
 
@@ -73,10 +78,10 @@ def reduce(self, initial_state, reduce_func, name=None):
     Returns:
       The final state.
     """
-    state = DATA.map(tensor, initial_state)
+    state = DATA.map(component, initial_state)
     traced = _trace(reduce_func, state, self.element_spec, lambda r: r, "reduce_func")
     spec = DATA.map(structure.spec_of, traced.result)
-    return self._then("Reduce", *DATA.flatten(state), spec=spec, traced=traced).get_single_element(
+    return self._then("Reduce", *PARTS.flatten(state), spec=spec, traced=traced).get_single_element(
         name
     )
 

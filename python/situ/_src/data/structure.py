@@ -6,10 +6,11 @@ from situ._src.autograph.conversion import convert
 from situ._src.framework import default_session
 from situ._src.framework.concrete_function import FuncGraph
 from situ._src.framework.dtypes import as_dtype
-from situ._src.framework.nest import DATA
+from situ._src.framework.nest import DATA, PARTS
 from situ._src.framework.tensor import EagerTensor, GraphTensor
 from situ._src.framework.tensor_shape import as_shape
-from situ._src.framework.type_spec import TensorSpec
+from situ._src.framework.type_spec import TensorSpec, TypeSpec
+from situ._src.framework.type_spec import spec_of as type_spec_of
 from situ._src.ops.array_ops import convert_to_tensor, op
 
 
@@ -32,6 +33,10 @@ class DatasetSpec:
 
         return dataset.from_handle(handle, self.element_spec)
 
+    def most_specific_common_supertype(self, others):
+        """Returns this spec if the others are equal; otherwise None."""
+        return self if all(other == self for other in others) else None
+
     def __eq__(self, other):
         return isinstance(other, DatasetSpec) and (self.element_spec, self.dataset_shape) == (
             other.element_spec,
@@ -46,11 +51,13 @@ class DatasetSpec:
 
 
 def spec_of(value):
-    """Returns the spec of a tensor or data set."""
-    if isinstance(value, (TensorSpec, DatasetSpec)):
+    """Returns the spec of a tensor, composite tensor or data set."""
+    if isinstance(value, (TypeSpec, DatasetSpec)):
         return value
     if hasattr(value, "element_spec"):
         return DatasetSpec(value.element_spec)
+    if hasattr(value, "_situ_tensors_"):
+        return type_spec_of(value)
     return TensorSpec(value.shape, value.dtype.base_dtype)
 
 
@@ -72,6 +79,25 @@ def tensor(value, dtype=None):
     ):
         return tensor(convert_to_tensor(value, dtype))
     return _situ.host(value, None if dtype is None else as_dtype(dtype))
+
+
+def component(value, dtype=None):
+    """Converts a value to a component of an element: a tensor or a composite tensor, of which each
+    part is a parameter of a data set."""
+    if hasattr(value, "nested_row_splits"):
+        from situ._src.ops.ragged_tensor import to_ragged
+
+        value = to_ragged(value)
+    elif type(value).__name__ == "SparseTensorValue":
+        from situ._src.ops.sparse_ops import SparseTensor
+
+        value = SparseTensor(*value)
+    if not hasattr(value, "_situ_tensors_"):
+        return tensor(value, dtype)
+    made = value._situ_from_tensors_([tensor(part) for part in value._situ_tensors_])
+    if getattr(value, "_static", None) is not None:
+        made._static = value._static
+    return made
 
 
 def is_variable(value):
@@ -127,14 +153,14 @@ def _at_run_time(function, result):
         from situ._src.ops.script_ops import py_function
 
         def call_eagerly(*parts):
-            outputs = function(DATA.pack(element, parts))
-            return DATA.flatten(tuple(outputs) if isinstance(outputs, list) else outputs)
+            outputs = function(PARTS.pack(element, parts))
+            return PARTS.flatten(tuple(outputs) if isinstance(outputs, list) else outputs)
 
-        traced = DATA.flatten(result)
-        outputs = py_function(call_eagerly, DATA.flatten(element), [t.dtype for t in traced])
+        traced = PARTS.flatten(result)
+        outputs = py_function(call_eagerly, PARTS.flatten(element), [t.dtype for t in traced])
         for output, before in zip(outputs, traced):
             output.set_shape(before.shape)
-        return DATA.pack(result, outputs)
+        return PARTS.pack(result, outputs)
 
     return call
 
@@ -195,6 +221,8 @@ class Traced:
             _situ.swap_device(device)
 
     def _argument(self, spec):
+        if hasattr(spec, "_situ_tensors_"):
+            return spec._situ_from_tensors_([self._argument(s) for s in spec._situ_tensors_])
         self.inputs.append(op("Placeholder", dtype=spec.dtype, shape=spec.shape, name="args"))
         return spec(self.inputs[-1]) if isinstance(spec, DatasetSpec) else self.inputs[-1]
 
@@ -207,7 +235,10 @@ class Traced:
     def _leaf(result):
         if hasattr(result, "element_spec"):
             return result
+        is_composite = hasattr(result, "_situ_tensors_") or hasattr(result, "nested_row_splits")
         try:
+            if is_composite or type(result).__name__ == "SparseTensorValue":
+                return component(result)
             return tensor(convert_to_tensor(result))  # captures tensors of other graphs
         except (TypeError, ValueError) as error:
             raise TypeError(

@@ -4,7 +4,8 @@ tensors.
 
 A `Nest` knows which types are structures and walks over them; flatten and pack run in the extension
 (structure.c). CORE has the rules of tf.nest. COMPOSITES also expands composite tensors, as for the
-arguments and results of functions. DATA has the rules of tf.data, where lists are tensors. The
+arguments and results of functions. DATA has the rules of tf.data, where lists are tensors; PARTS
+also expands composite tensors. The
 public functions are tf.nest; nest_paths.py adds those of tensorflow.python.util.nest. Mappings are
 ordered by sorted keys.
 """
@@ -123,6 +124,19 @@ class _Composite(Container):
         return tuple(parts[0])
 
 
+class _FlatComposite(_Composite):
+    """Composite tensors and their specs where lists are leaves: structures of their tensors."""
+
+    def keys(self, structure):
+        return range(len(structure._situ_tensors_))
+
+    def values(self, structure):
+        return list(structure._situ_tensors_)
+
+    def rebuild(self, structure, parts):
+        return super().rebuild(structure, [list(parts)])
+
+
 class _Template(tuple):
     """The parts of a structure that `_make` rebuilds from other parts."""
 
@@ -131,6 +145,7 @@ class _Template(tuple):
 
 _SEQUENCE, _LIST, _NAMED_TUPLE, _ATTRS = Container(), _List(), _NamedTuple(), _Attrs()
 _MAPPING, _PROTOCOL, COMPOSITE = _Mapping(), _Protocol(), _Composite()
+_FLAT_COMPOSITE = _FlatComposite()
 
 
 class _DotString:
@@ -191,7 +206,7 @@ class Nest(dict):
 
     def _container(self, kind):
         if self._composites and hasattr(kind, "_situ_tensors_"):
-            return COMPOSITE
+            return COMPOSITE if self._lists else _FLAT_COMPOSITE
         if issubclass(kind, (str, bytes)) or getattr(kind, "_situ_leaf_", False):
             return None
         if issubclass(kind, Mapping):
@@ -365,6 +380,7 @@ def assert_compatible(a, b) -> None:
 
 
 CORE, COMPOSITES, DATA = Nest(), Nest(composites=True), Nest(lists=False)
+PARTS = Nest(lists=False, composites=True)
 
 
 def is_nested(seq) -> bool:

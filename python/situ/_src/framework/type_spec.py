@@ -130,7 +130,9 @@ class SparseTensorSpec(TypeSpec):
         ]
 
     def _situ_from_tensors_(self, tensors):
-        return self.value_type(*tensors)
+        made = self.value_type(*tensors)
+        made._static = None if self.shape.rank is None else self.shape.as_list()
+        return made
 
     def __repr__(self):
         return f"SparseTensorSpec({self.shape!r}, {self.dtype!r})"

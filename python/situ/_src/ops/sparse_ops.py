@@ -68,8 +68,13 @@ class SparseTensor:
 
     def get_shape(self) -> Any:
         """Returns the static shape."""
-        known = self._static if self._static is not None else constant_value(self.dense_shape)
-        return tensor_shape.as_shape(None if known is None else [int(v) for v in known])
+        if self._static is not None:
+            return tensor_shape.as_shape(self._static)
+        known = constant_value(self.dense_shape)
+        if known is None:
+            rank = self.dense_shape.shape.as_list()[0] if self.dense_shape.shape.rank else None
+            return tensor_shape.as_shape(None if rank is None else [None] * rank)
+        return tensor_shape.as_shape([int(v) for v in known])
 
     shape = property(get_shape)
 
