@@ -149,6 +149,26 @@ void transform_release_sessions(struct iteration *iteration) {
   }
 }
 
+/* The end of another iterator within the function must not look like the end of this one. */
+static situ_status not_the_end(situ_status cause) {
+  situ_status status =
+      situ_status_create(SITU_INVALID_ARGUMENT, "Function invocation produced OutOfRangeError: %s",
+                         situ_status_message(cause));
+  status = status_at_node(status, situ_status_node(cause));
+  situ_status_release(cause);
+  return status;
+}
+
+/* Names the transformation in the error of its function. */
+static situ_status name_transformation(const struct cursor *cursor, situ_status status) {
+  const char *kind = cursor->dataset->kind->name;
+  if (situ_status_code(status) == SITU_OUT_OF_RANGE) status = not_the_end(status);
+  return status_note(status,
+                     "Error in user-defined function passed to %sDataset transformation with "
+                     "iterator: Iterator::Root::%s",
+                     kind, kind);
+}
+
 situ_status transform_call(const struct cursor *cursor, situ_tensor *const *element, int n,
                            situ_tensor **results) {
   enum { INLINE = 16 };
@@ -174,5 +194,5 @@ situ_status transform_call(const struct cursor *cursor, situ_tensor *const *elem
     status = situ_session_run(session, feeds, transform->n_inputs, transform->outputs,
                               transform->n_outputs, results);
   if (feeds != inline_buffer) free(feeds);
-  return status;
+  return status ? name_transformation(cursor, status) : NULL;
 }

@@ -241,3 +241,50 @@ def test_random_caches_side_by_side_repeat_what_they_gave():
     pairs = tf.data.Dataset.zip((drawn(), drawn()))
     first, second = [[(float(x), float(y)) for x, y in pairs] for _ in range(2)]
     assert first == second
+
+
+def test_errors_of_functions_name_the_transformation():
+    divided = tf.data.Dataset.range(3).map(lambda x: 1 // x)
+    text = "passed to MapDataset transformation with iterator: Iterator::Root::Map"
+    with pytest.raises(tf.errors.InvalidArgumentError, match=text):
+        list(divided)
+
+    def stop(_):
+        raise StopIteration
+
+    ended = tf.data.Dataset.range(3).map(lambda x: tf.numpy_function(stop, [x], tf.int64))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="produced OutOfRangeError"):
+        list(ended)
+
+
+def test_reduce_in_a_function_assigns_variables_in_order():
+    count = tf.Variable(1)
+
+    def call(new):
+        def reduce(state, value):
+            count.assign(new())
+            return state + value
+
+        tf.data.Dataset.range(1).reduce(np.int64(0), reduce)
+
+    @tf.function
+    def both():
+        call(lambda: count + 1)
+        call(lambda: count * 2)
+        return count.read_value() * 0
+
+    both()
+    assert count.numpy() == 4
+
+
+def test_shards_and_file_names_are_checked():
+    numbers = tf.data.Dataset.range(10)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="greater than zero"):
+        numbers.shard(0, 1)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="between 0 and 4 .*index = 7"):
+        numbers.shard(5, 7)
+    with pytest.raises(TypeError, match="dataset of `tf.int64` elements"):
+        tf.data.TextLineDataset(numbers)
+    names = tf.data.Dataset.from_tensors(["a", "b"])
+    with pytest.raises(TypeError, match=r"elements of shape \[\]"):
+        tf.data.TFRecordDataset(names)

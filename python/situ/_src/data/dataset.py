@@ -9,6 +9,7 @@ import _situ
 from situ._src.data import padded_batch, structure
 from situ._src.data.padded_batch import batched
 from situ._src.data.structure import DatasetSpec, Traced, component, tensor
+from situ._src.framework import errors
 from situ._src.framework.api import export
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.nest import DATA, PARTS
@@ -97,6 +98,13 @@ class Dataset:
         if not self._symbolic:
             self._made = result
         return result
+
+    def _has_effects(self):
+        """Returns whether a function of this data set or of an input assigns variables."""
+        inner = [] if self._inner is None else [self._inner]
+        return (self._traced is not None and self._traced.has_effects) or any(
+            one._has_effects() for one in (*self._inputs, *inner)
+        )
 
     def _start(self):
         """Returns the native data set and the current values of its arguments."""
@@ -306,12 +314,18 @@ class Dataset:
         """Returns every `num_shards`-th element, beginning with `index`."""
         del name  # a name for debugging only
         shards, which = number(num_shards), number(index)
-        if static_value(shards) is not None and static_value(shards) < 1:
-            raise ValueError("num_shards must be >= 1; got " + str(static_value(shards)))
-        if None not in (static_value(shards), static_value(which)) and not 0 <= static_value(
-            which
-        ) < static_value(shards):
-            raise ValueError(f"index must be <= num_shards and >= 0; got {static_value(which)}")
+        count, at = static_value(shards), static_value(which)
+        if count is not None and count < 1:
+            raise errors.InvalidArgumentError(
+                None,
+                None,
+                f"Number of shards must be greater than zero (currently num_shards = {count}).",
+            )
+        if at is not None and (at < 0 or (count is not None and at >= count)):
+            last = "num_shards - 1" if count is None else count - 1
+            raise errors.InvalidArgumentError(
+                None, None, f"Index must be between 0 and {last} (currently index = {at})."
+            )
         return self._then("Shard", shards, which)
 
     def shuffle(

@@ -79,17 +79,19 @@ def single_element(dataset, name=None):
             )
         return elements[0]
     handle, arguments = handle_in_graph(dataset)
-    return _packed(
-        dataset.element_spec,
-        op(
+
+    def emit():
+        return op(
             "DatasetToSingleElement",
             handle,
             arguments,
             name=name or "DatasetToSingleElement",
             **_argument_attrs(arguments),
             **_attrs(dataset.element_spec),
-        ),
-    )
+        )
+
+    parts = _in_order(_situ.current_graph(), emit) if dataset._has_effects() else emit()
+    return _packed(dataset.element_spec, parts)
 
 
 def _argument_attrs(arguments):
@@ -293,6 +295,7 @@ class Iterator:
 
     def make_initializer(self, dataset, name=None):
         """Returns an operation that starts the iterator with a data set."""
+        DATA.assert_same(self.element_spec, dataset.element_spec)
         mine, other = DATA.flatten(self.element_spec), DATA.flatten(dataset.element_spec)
         if [s.dtype for s in mine] != [s.dtype for s in other]:
             raise TypeError(
@@ -356,7 +359,11 @@ def _spec(types, shapes):
     if shapes is None:
         return DATA.pack(types, [TensorSpec(None, t) for t in flat])
 
-    return DATA.map(lambda t, shape: TensorSpec(as_shape(shape), t), types, shapes)
+    try:
+        parts = DATA.flatten_like(types, shapes)
+    except ValueError as error:
+        raise TypeError(f"Shapes {shapes} do not have the structure of types {types}.") from error
+    return DATA.pack(types, [TensorSpec(as_shape(s), t) for s, t in zip(parts, flat)])
 
 
 @export("compat.v1.data.make_one_shot_iterator", v1="data.make_one_shot_iterator")

@@ -158,6 +158,17 @@ def list_files(pattern, shuffle, seed):
 def _names(filenames):
     """Returns file names as a tensor, or the data set of names."""
     if isinstance(filenames, Dataset):
+        kind, shape = filenames.output_types, filenames.output_shapes
+        if getattr(kind, "name", "") != "string":
+            raise TypeError(
+                "The `filenames` argument must contain `tf.string` elements. Got a dataset of "
+                f"`{kind!r}` elements."
+            )
+        if not shape.is_compatible_with([]):
+            raise TypeError(
+                "The `filenames` argument must contain `tf.string` elements of shape [] (i.e. "
+                f"scalars). Got a dataset of element shape {shape!r}."
+            )
         return filenames
     if isinstance(filenames, (list, tuple)):
         filenames = [str(f) if hasattr(f, "__fspath__") else f for f in filenames]

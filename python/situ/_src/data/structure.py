@@ -204,7 +204,8 @@ class Traced:
         if type(spec) is tuple:
             call = lambda element: function(*element)
         self._trace(call, name, spec)
-        if self.graph.writes:
+        self.has_effects = bool(self.graph.writes)
+        if self.has_effects:
             self._trace(_at_run_time(call, self.result), name, spec)
         _refuse_assignments(self.graph)
         self._native = {}
