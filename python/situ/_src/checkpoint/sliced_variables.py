@@ -12,30 +12,6 @@ from situ._src.framework import tensor_shape
 from situ._src.training import slot_creator
 
 
-class SaveSliceInfo:
-    """The slice of a tensor that a variable holds."""
-
-    def __init__(self, full_name=None, full_shape=None, var_offset=None, var_shape=None):
-        self.full_name, self.full_shape = full_name, list(full_shape)
-        self.var_offset, self.var_shape = list(var_offset), list(var_shape)
-
-    @property
-    def spec(self):
-        """The shape of the whole tensor, then offset and size along each axis, as a string."""
-        pieces = ":".join(f"{o},{n}" for o, n in zip(self.var_offset, self.var_shape))
-        return " ".join(str(n) for n in self.full_shape) + " " + pieces
-
-    def place(self):
-        """Returns the slice as an index of the whole tensor."""
-        return tuple(slice(o, o + n) for o, n in zip(self.var_offset, self.var_shape))
-
-    def of_slot(self, name):
-        """Returns the same slice of an optimizer slot."""
-        return SaveSliceInfo(
-            f"{self.full_name}/{name}", self.full_shape, self.var_offset, self.var_shape
-        )
-
-
 def info(variable):
     """Returns the SaveSliceInfo of a variable, or None."""
     return getattr(variable, "_save_slice_info", None)

@@ -7,6 +7,7 @@ import threading
 
 import _situ
 from situ._src.distribute.values import at
+from situ._src.framework.graph import get_default_graph
 from situ._src.framework.scopes import device
 from situ._src.variables.eager_variable import place
 
@@ -75,6 +76,8 @@ class _Worker:
         self.turn, self.back = threading.Semaphore(0), threading.Semaphore(0)
         self.where, self.keras = _situ.current_device(), _keras_state()
         self.tapes = _situ.tape_stack()
+        outer = get_default_graph()
+        self.variable_scope = outer._variable_scope, outer._scope_counts
         self.thread = threading.Thread(target=self._body, daemon=True)
 
     def go(self):
@@ -90,6 +93,8 @@ class _Worker:
         _local_copy.worker = self
         graph = _situ.swap_graph(self.scopes.graph)
         _situ.swap_device(self.where)
+        outer = get_default_graph()
+        outer._variable_scope, outer._scope_counts = self.variable_scope
         _situ.tape_inherit(self.tapes)
         _set_keras_state(self.keras)
         try:

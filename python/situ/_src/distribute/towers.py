@@ -23,7 +23,7 @@ class Towers(Run):
         self.mean = mean  # whether optimizers of tf.train average gradients; else they add them
         self._graph, self._waiting = graph, {}
         self._made, self._asked = [], {}  # variables with their collections; how many each had
-        self._begin = get_variable_scope(), dict(graph.__dict__.setdefault("_scope_counts", {}))
+        self._begin = get_variable_scope(), dict(graph._scope_counts)
         self._collections = {k: list(v) for k, v in graph._collections.items()}
         self._store = dict(graph._variable_store)
         self._shared, self._kept = None, {}

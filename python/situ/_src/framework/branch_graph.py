@@ -26,9 +26,7 @@ class BranchGraph(Graph):
         self._outer, self.seed = outer, outer.seed
         self.root = getattr(outer, "root", outer)
         self._collections, self._variable_store = outer._collections, outer._variable_store
-        if hasattr(outer, "_variable_scope"):
-            self._variable_scope = outer._variable_scope
-        self._scope_counts = outer.__dict__.setdefault("_scope_counts", {})
+        self._variable_scopes = outer._variable_scopes
         self._scope, self._captures = outer._scope, True
         outer.__dict__.setdefault("_branch_graphs", []).append(self)
         self.captured, self.reads, self.writes, self.before = {}, {}, {}, []

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import threading
 
 import _situ
 from situ._src.framework import graph_scopes, keywords, node_def, style
@@ -93,6 +94,13 @@ class _PendingOperation:
         return known[name]
 
 
+class _VariableScopes(threading.local):
+    """The current variable scope of a thread and how often each scope was entered."""
+
+    def __init__(self):
+        self.scope, self.counts = None, {}
+
+
 class Graph(_situ.Graph):
     """A dataflow graph of tf.Operation nodes, connected by tf.Tensor edges.
 
@@ -104,7 +112,7 @@ class Graph(_situ.Graph):
         self._collections, self._devices, self._controls = {}, [], []
         self.seed: int | None = None
         self._session = None
-        self._variable_store = {}
+        self._variable_store, self._variable_scopes = {}, _VariableScopes()
         self._colocation_name = self._assigned_by_function = None
 
     @property
@@ -116,6 +124,24 @@ class Graph(_situ.Graph):
     def finalized(self) -> bool:
         """Whether the graph is read-only."""
         return self._finalized
+
+    @property
+    def _variable_scope(self):
+        """The variable scope of this thread; None if none was entered."""
+        return self._variable_scopes.scope
+
+    @_variable_scope.setter
+    def _variable_scope(self, scope):
+        self._variable_scopes.scope = scope
+
+    @property
+    def _scope_counts(self):
+        """How often this thread entered each variable scope."""
+        return self._variable_scopes.counts
+
+    @_scope_counts.setter
+    def _scope_counts(self, counts):
+        self._variable_scopes.counts = counts
 
     building_function = False
     _scope: str  # of the extension

@@ -16,6 +16,7 @@ from situ._src.framework.graph import GraphKeys, get_default_graph
 from situ._src.framework.keywords import unexpected, unsupported
 from situ._src.framework.tensor_shape import as_shape
 from situ._src.variables.resource_variable import ResourceVariable
+from situ._src.variables.save_slice_info import SaveSliceInfo
 from situ._src.variables.variable import RefVariable, Variable
 
 _FORMAT = "situ meta graph"
@@ -201,7 +202,7 @@ def _create_variable(graph, operations, entry):
     new._snapshot = op(entry["snapshot"]).outputs[0]
     new._initial_value = op(entry["initial_value"]).outputs[0]
     if entry.get("slice"):
-        new._set_save_slice_info(sliced_variables.SaveSliceInfo(**entry["slice"]))
+        new._set_save_slice_info(SaveSliceInfo(**entry["slice"]))
     return new
 
 

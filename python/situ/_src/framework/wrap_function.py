@@ -78,6 +78,11 @@ class PrunedFunction(WrappedFunction):
         return self._trace
 
 
+def _as_spec(value):
+    """Returns the tf.TensorSpec of a tensor; other values as they are."""
+    return TensorSpec.from_tensor(value) if isinstance(value, _situ.Tensor) else value
+
+
 @export(v1=("wrap_function", "compat.v1.wrap_function"))
 def wrap_function(fn, signature, name: str | None = None) -> WrappedFunction:
     """Traces a function of TensorFlow 1 code once. Variables that it creates exist once and belong
@@ -85,12 +90,13 @@ def wrap_function(fn, signature, name: str | None = None) -> WrappedFunction:
 
     Args:
       fn: a function of tensors.
-      signature: a list of tf.TensorSpec or placeholders, one for each argument of `fn`.
+      signature: a list of tf.TensorSpec or placeholders, one for each argument of `fn`; other
+        values are passed to `fn` as they are.
       name: the name of the function.
 
     Returns:
       A function of tensors; `prune` selects other inputs and outputs of its graph.
     """
-    signature = [s if isinstance(s, TensorSpec) else TensorSpec.from_tensor(s) for s in signature]
+    signature = nest.COMPOSITES.map(_as_spec, list(signature))
     name = name or f"wrapped_{getattr(fn, '__name__', 'function').strip('<>')}"
     return WrappedFunction(name, fn, tuple(signature), {}, lambda value: value)

@@ -143,6 +143,8 @@ class Layer:
         if self.dtype is None:
             self.dtype = inputs.dtype.base_dtype
         chosen = self._scope if self._scope is not None else scope or self._name
+        if chosen is None and self._reuse:
+            chosen = self.default_name()
         default = None if chosen is not None else self.default_name()
         again = self.built and self._scope is not None
         with variable_scope.variable_scope(

@@ -27,6 +27,15 @@ def by_first(change):
     return changed
 
 
+def collect(graph, variable, collections=None):
+    """Adds a variable to collections of a graph: by default GLOBAL_VARIABLES, and
+    TRAINABLE_VARIABLES if it is trainable."""
+    keys = [GraphKeys.GLOBAL_VARIABLES] if collections is None else list(collections)
+    if variable.trainable and GraphKeys.TRAINABLE_VARIABLES not in keys:
+        keys.append(GraphKeys.TRAINABLE_VARIABLES)
+    graph.add_to_collections(keys, variable)
+
+
 class GraphVariable(eager_variable.Operators):
     """A variable of a graph. `_make` of a subclass sets _initial_value, _initializer (an operation
     whose second input is the value) and _snapshot (the tensor that plain uses read)."""
@@ -59,15 +68,12 @@ class GraphVariable(eager_variable.Operators):
         self.aggregation = variable_modes.aggregation(aggregation, name)
         self.trainable = variable_modes.is_trainable(trainable, self.synchronization)
         self.constraint = constraint
-        keys = [GraphKeys.GLOBAL_VARIABLES] if collections is None else list(collections)
-        if self.trainable and GraphKeys.TRAINABLE_VARIABLES not in keys:
-            keys.append(GraphKeys.TRAINABLE_VARIABLES)
         self._caching_device, self._validate_shape = caching_device, validate_shape
         graph = self._graph = get_default_graph()
         dtype = None if dtype is None else as_dtype(dtype).base_dtype
         with graph.control_dependencies(None), graph.name_scope(name or "Variable") as full:
             self._make(graph, full, initial_value, dtype, shape)
-        graph.add_to_collections(keys, self)
+        collect(graph, self, collections)
 
     @staticmethod
     def _fixed_shape(value, shape):

@@ -8,12 +8,14 @@ import functools
 import inspect
 import math
 
-from situ._src.checkpoint import sliced_variables
+import _situ
 from situ._src.framework import tensor_shape
 from situ._src.framework.api import export
 from situ._src.framework.dtypes import as_dtype
+from situ._src.framework.scopes import control_dependencies, name_scope
 from situ._src.ops import init_ops
-from situ._src.ops.array_ops import concat, convert_to_tensor, op
+from situ._src.ops.array_ops import concat, convert_to_tensor, identity, op
+from situ._src.variables.save_slice_info import SaveSliceInfo
 
 
 @export(v1="fixed_size_partitioner")
@@ -26,8 +28,9 @@ def fixed_size_partitioner(num_shards: int, axis: int = 0):
     """
 
     def partition(shape, dtype=None):
-        parts = [1] * len(shape)
-        parts[axis] = min(num_shards, shape[axis])
+        sizes = tensor_shape.as_shape(shape).as_list()
+        parts = [1] * len(sizes)
+        parts[axis] = min(num_shards, sizes[axis])
         return parts
 
     return partition
@@ -39,6 +42,11 @@ def _shard_count(shape, axis, most_bytes, bytes_each, max_shards):
     rows = max(1, int(most_bytes // max(1, bytes_each * rest)))
     count = min(math.ceil(shape[axis] / rows), shape[axis])
     return min(count, max_shards) if max_shards else count
+
+
+def _check_positive(name, value):
+    if value < 1:
+        raise ValueError(f"{name} must be positive, but got: {value}")
 
 
 @export(v1="variable_axis_size_partitioner")
@@ -56,8 +64,10 @@ def variable_axis_size_partitioner(
     Raises:
       ValueError: a size is not positive.
     """
-    if max_shard_bytes < 1 or bytes_per_string_element < 1:
-        raise ValueError("max_shard_bytes and bytes_per_string_element must be positive.")
+    _check_positive("max_shard_bytes", max_shard_bytes)
+    _check_positive("bytes_per_string_element", bytes_per_string_element)
+    if max_shards:
+        _check_positive("max_shards", max_shards)
 
     def partition(shape, dtype="float32"):
         kind = as_dtype(dtype)
@@ -78,69 +88,150 @@ def min_max_variable_partitioner(
 
     Args:
       max_partitions: the maximum number of shards.
-      axis: the axis to split.
+      axis: the axis to split; None for the longest one.
       min_slice_size: the minimum size of a shard in bytes.
       bytes_per_string_element: the assumed size of a string.
+
+    Raises:
+      ValueError: a size is not positive.
     """
+    _check_positive("max_partitions", max_partitions)
+    _check_positive("min_slice_size", min_slice_size)
+    _check_positive("bytes_per_string_element", bytes_per_string_element)
 
     def partition(shape, dtype="float32"):
         kind = as_dtype(dtype)
         size = bytes_per_string_element if kind.name == "string" else kind.size
-        whole = math.prod(int(n) for n in shape) * size
-        parts = [1] * len(shape)
-        parts[axis] = max(1, min(shape[axis], max_partitions, math.ceil(whole / min_slice_size)))
+        sizes = tensor_shape.as_shape(shape).as_list()
+        whole, parts = math.prod(sizes) * size, [1] * len(sizes)
+        split = max(range(len(sizes)), key=sizes.__getitem__) if axis is None else axis
+        parts[split] = max(1, min(sizes[split], max_partitions, math.ceil(whole / min_slice_size)))
         return parts
 
     return partition
 
 
 class PartitionedVariable:
-    """A list of variables that are slices of one tensor along an axis."""
+    """A list of variables that are slices of one tensor along an axis.
+
+    Args:
+      name: the name of the whole.
+      shape: the shape of the whole tensor.
+      dtype: the type.
+      variable_list: the variables, in the order of their offsets.
+      partitions: the numbers of partitions of each axis.
+
+    Raises:
+      TypeError: `variable_list` or `partitions` is not a list.
+      ValueError: there are no variables, or a number of partitions is not positive.
+    """
 
     def __init__(self, name, shape, dtype, variable_list, partitions):
-        self.name, self._shape, self.dtype = name, tensor_shape.as_shape(shape), as_dtype(dtype)
-        self._parts, self._partitions = list(variable_list), list(partitions)
-        self._axis = next((i for i, n in enumerate(self._partitions) if n > 1), 0)
+        if not isinstance(variable_list, (list, tuple)):
+            raise TypeError(f"variable_list is not a list or tuple: {variable_list}")
+        if not isinstance(partitions, (list, tuple)):
+            raise TypeError(f"partitions is not a list or tuple: {partitions}")
+        if not all(p >= 1 for p in partitions):
+            raise ValueError(f"partition values must be positive: {partitions}")
+        if not variable_list:
+            raise ValueError("variable_list may not be empty")
+        _check_slices(name, variable_list)
+        self._name, self._shape, self._dtype = name, tensor_shape.as_shape(shape), as_dtype(dtype)
+        self._variable_list, self._partitions = list(variable_list), list(partitions)
 
+    name = property(lambda s: s._name)
+    dtype = property(lambda s: s._dtype)
     shape = property(lambda s: s._shape)
-    _partition_axes = property(lambda s: [s._axis])
-    _variable_list = property(lambda s: s._parts)
+
+    @property
+    def distribute_strategy(self):
+        """The strategy that created the variables; None."""
+        return None
 
     def get_shape(self):
         """Returns the shape of the whole tensor."""
         return self._shape
 
     def _get_variable_list(self):
-        return self._parts
+        return self._variable_list
 
     def _get_partitions(self):
         return self._partitions
 
+    def _partition_axes(self):
+        """Returns the axes with several partitions; the first axis if there is none."""
+        return [i for i, n in enumerate(self._partitions) if n > 1] or [0]
+
+    def _axis(self):
+        axes = self._partition_axes()
+        if len(axes) > 1:
+            raise NotImplementedError(
+                f"Cannot concatenate along more than one dimension: {axes}.  Multi-axis partition "
+                "concat is not supported"
+            )
+        return axes[0]
+
     def as_tensor(self):
         """Returns the concatenated slices."""
-        if len(self._parts) == 1:
-            return convert_to_tensor(self._parts[0])
-        return concat([convert_to_tensor(p) for p in self._parts], self._axis)
+        parts = [convert_to_tensor(p) for p in self._variable_list]
+        with control_dependencies(None):
+            whole = parts[0]
+            if len(parts) > 1:
+                with name_scope(self._name + "/ConcatPartitions/"):
+                    whole = concat(parts, self._axis())
+            with name_scope(None):
+                return identity(whole, name=self._name)
 
     _situ_tensor_ = _as_graph_element = as_tensor
 
     def __iter__(self):
-        return iter(self._parts)
+        return iter(self._variable_list)
 
     def __len__(self):
-        return len(self._parts)
+        return len(self._variable_list)
+
+    def _update(self, method, value, use_locking, name, read_value):
+        """Calls a method of each variable with its slice of a value."""
+        parts = self._variable_list
+        if not isinstance(value, list) or not all(hasattr(v, "shape") for v in value):
+            axis = self._axis()
+            sizes = [p.shape.as_list()[axis] for p in parts]
+            value = convert_to_tensor(value, self._dtype)
+            value = op("SplitV", value, sizes, axis, num_split=len(sizes))
+        elif len(value) != len(parts):
+            raise ValueError(f"Expected a list of {len(parts)} values, not {len(value)}.")
+        return [
+            getattr(p, method)(v, use_locking, name, read_value) for p, v in zip(parts, value)
+        ]
 
     def assign(self, value, use_locking=False, name=None, read_value=True):
-        """Assigns the slices of a value to the variables.
+        """Assigns the slices of a value, or a list of tensors, to the variables.
 
         Returns:
           A list: the variables after the assignments, or the operations if `read_value` is
           false. `name` is the name of each operation."""
-        sizes = [p.shape.as_list()[self._axis] for p in self._parts]
-        values = op(
-            "SplitV", convert_to_tensor(value, self.dtype), sizes, self._axis, num_split=len(sizes)
-        )
-        return [p.assign(v, use_locking, name, read_value) for p, v in zip(self._parts, values)]
+        return self._update("assign", value, use_locking, name, read_value)
+
+    def assign_add(self, value, use_locking=False, name=None, read_value=True):
+        """Adds the slices of a value to the variables. Returns a list as `assign` does."""
+        return self._update("assign_add", value, use_locking, name, read_value)
+
+    def assign_sub(self, value, use_locking=False, name=None, read_value=True):
+        """Subtracts the slices of a value from the variables. Returns a list as `assign` does."""
+        return self._update("assign_sub", value, use_locking, name, read_value)
+
+
+def _check_slices(name, variables):
+    """Raises ValueError unless the variables are slices of the tensor with a name."""
+    for part in variables:
+        known = getattr(part, "_save_slice_info", None)
+        if known is None:
+            raise ValueError(f"{part!r} is missing its _save_slice_info.")
+        if known.full_name != name:
+            raise ValueError(
+                f"{part!r}'s _save_slice_info.full_name={known.full_name!r} does not match name "
+                f"{name!r}."
+            )
 
 
 export(v1="PartitionedVariable")(PartitionedVariable)
@@ -196,46 +287,61 @@ def _slice_of(initializer, whole, dtype, starts, sizes):
         if not _knows_partitions(initializer):
             return initializer
         return functools.partial(initializer, partition_info=PartitionInfo(whole, starts))
-    value = convert_to_tensor(initializer)
+    is_tensor = isinstance(initializer, _situ.Tensor)
+    value = convert_to_tensor(initializer, None if is_tensor else dtype)
     return op("Slice", value, starts, sizes)
 
 
-def get(make, name, partitioner, shape, dtype, initializer, kwargs):
-    """Returns a PartitionedVariable whose slices `make` creates or finds; None for a scalar."""
-    sizes, kind = tensor_shape.as_shape(shape).as_list(), as_dtype(dtype or "float32").base_dtype
-    counts = [int(n) for n in partitioner(shape=tensor_shape.as_shape(shape), dtype=kind)]
-    if len(counts) != len(sizes):
+def call_partitioner(partitioner, shape, dtype) -> list[int]:
+    """Returns the numbers of partitions along each axis of a new variable.
+
+    Raises:
+      ValueError: the shape is not known, or the result is invalid.
+    """
+    if not shape.is_fully_defined():
         raise ValueError(
-            f"Partitioner returned a partition list that does not match the "
-            f"Variable's rank: {counts} vs. {tensor_shape.as_shape(shape)}"
+            f"Shape of a new partitioned variable must be fully defined, but instead was {shape}."
         )
+    if shape.rank < 1:
+        raise ValueError(f"A partitioned Variable must have rank at least 1, shape: {shape}")
+    counts = partitioner(shape=shape, dtype=dtype)
+    if not isinstance(counts, (list, tuple)):
+        raise ValueError(f"Partitioner must return a sequence, but saw: {counts}")
+    counts = [int(n) for n in counts]
+    if len(counts) != shape.rank:
+        raise ValueError(
+            "Partitioner returned a partition list that does not match the Variable's rank: "
+            f"{counts} vs. {shape}"
+        )
+    if any(n < 1 for n in counts):
+        raise ValueError(f"Partitioner returned zero partitions for some axes: {counts}")
     if sum(n > 1 for n in counts) > 1:
         raise ValueError(
-            f"Can only slice a variable along one dimension: shape: {sizes}, partitioning: {counts}"
+            f"Can only slice a variable along one dimension: shape: {shape}, partitioning: {counts}"
         )
-    if not counts:
-        return None
+    return counts
+
+
+def create(make, name, counts, shape, dtype, initializer, options):
+    """Returns a new PartitionedVariable whose slices `make` creates."""
+    sizes = shape.as_list()
     axis = next((i for i, n in enumerate(counts) if n > 1), 0)
     shard_size, remainder = divmod(sizes[axis], counts[axis])
     parts, start = [], 0
     for i in range(counts[axis]):
         offsets, shard_shape = [0] * len(sizes), list(sizes)
         offsets[axis], shard_shape[axis] = start, shard_size + (i < remainder)
-        shard_initializer = _slice_of(initializer, sizes, kind, offsets, shard_shape)
-        parts.append(
-            make(
-                f"{name}/part_{i}",
-                shard_shape if callable(shard_initializer) else None,
-                kind,
-                shard_initializer,
-                **kwargs,
-            )
+        with name_scope(f"{name}/part_{i}/PartitionedInitializer"):
+            value = _slice_of(initializer, sizes, dtype, offsets, shard_shape)
+        if isinstance(initializer, _situ.Tensor):
+            dtype = value.dtype.base_dtype
+        part = make(
+            f"{name}/part_{i}", shard_shape if callable(value) else None, dtype, value, **options
         )
-        parts[-1]._set_save_slice_info(
-            sliced_variables.SaveSliceInfo(name, sizes, offsets, shard_shape)
-        )
+        part._set_save_slice_info(SaveSliceInfo(name, sizes, offsets, shard_shape))
+        parts.append(part)
         start += shard_shape[axis]
-    return PartitionedVariable(name, sizes, kind, parts, counts)
+    return PartitionedVariable(name, sizes, dtype, parts, counts)
 
 
 @export(v1="create_partitioned_variables")
@@ -263,18 +369,39 @@ def create_partitioned_variables(
 
     Returns:
       A list of variables.
-    """
-    from situ._src.variables import variable_scope
 
-    with variable_scope.variable_scope(name, "PartitionedVariable", reuse=reuse):
-        return list(
-            variable_scope.get_variable(
-                "",
+    Raises:
+      ValueError: `shape` and `slicing` do not fit.
+    """
+    from situ._src.variables import variable_scope, variable_store
+
+    if len(shape) != len(slicing):
+        raise ValueError(
+            "The 'shape' and 'slicing' of a partitioned Variable must have the length: shape: "
+            f"{shape}, slicing: {slicing}"
+        )
+    if len(shape) < 1:
+        raise ValueError(
+            "A partitioned Variable must have rank at least 1: shape: "
+            f"{tensor_shape.as_shape(shape)}"
+        )
+    with variable_scope.variable_scope(name, "PartitionedVariable", reuse=reuse) as scope:
+        with name_scope(None):
+            made = variable_store.get_partitioned(
+                scope.name,
+                lambda shape, dtype=None: slicing,
                 shape,
                 dtype,
                 initializer,
+                reuse=scope.reuse,
+                regularizer=scope.regularizer,
                 trainable=trainable,
                 collections=collections,
-                partitioner=lambda shape, dtype=None: slicing,
+                caching_device=scope.caching_device,
+                validate_shape=True,
+                use_resource=scope.use_resource,
+                constraint=scope.constraint,
+                synchronization=None,
+                aggregation=None,
             )
-        )
+    return list(made)

@@ -4,7 +4,10 @@ assign functions and initializers."""
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import inspect
+import threading
 
 import _situ
 from situ._src.framework import tensor_shape
@@ -14,8 +17,10 @@ from situ._src.framework.graph import GraphKeys, get_default_graph
 from situ._src.framework.graph_scopes import ReusableScope, colocation_named
 from situ._src.ops.array_ops import convert_to_tensor, group, identity, op
 from situ._src.variables import eager_variable
-from situ._src.variables.graph_variable import GraphVariable, by_first
+from situ._src.variables import synchronization as variable_modes
+from situ._src.variables.graph_variable import GraphVariable, by_first, collect
 from situ._src.variables.resource_variable import ResourceVariable
+from situ._src.variables.save_slice_info import SaveSliceInfo
 
 
 class RefVariable(GraphVariable):
@@ -174,13 +179,70 @@ def create_graph_variable(graph, args, kwargs):
     selects."""
     choice = kwargs.get("use_resource")
     if choice is None:
-        choice = getattr(getattr(graph, "_variable_scope", None), "use_resource", None)
+        choice = getattr(graph._variable_scope, "use_resource", None)
     if choice is None:
         choice = _defaults["resource"]
     return (ResourceVariable if choice else RefVariable)(*args, **kwargs)
 
 
+_creators = threading.local()  # .stack: the creators of variables and the graphs of their scopes
+
+
+def _creator_stack():
+    if not hasattr(_creators, "stack"):
+        _creators.stack = []
+    return _creators.stack
+
+
+@export("variable_creator_scope")
+@contextlib.contextmanager
+def variable_creator_scope(variable_creator):
+    """Returns a context manager in which a function creates the variables.
+
+    Args:
+      variable_creator: a function of `next_creator` and the keyword arguments of tf.Variable.
+        `next_creator(**kwargs)` creates the variable, or calls the function of the outer scope.
+    """
+    stack = _creator_stack()
+    stack.append((_situ.current_graph(), variable_creator))
+    try:
+        yield
+    finally:
+        stack.pop()
+
+
+def _applies(scope_graph, graph):
+    """Returns whether a creator scope applies in a graph: of the same one, and in functions."""
+    if graph is None or scope_graph is graph:
+        return scope_graph is graph
+    return graph.building_function or graph._captures
+
+
 def variable(*args, **kwargs):
+    """Creates a variable with the functions of the variable creator scopes."""
+    graph = _situ.current_graph()
+    creators = [made for where, made in _creator_stack() if _applies(where, graph)]
+    if not creators:
+        return _create(*args, **kwargs)
+    create = _create
+    for creator in creators:
+        create = functools.partial(creator, create)
+    return create(**_creator_arguments(graph, args, kwargs))
+
+
+def _creator_arguments(graph, args, kwargs):
+    """Returns the arguments of a variable by name, with those that have default values."""
+    is_eager = graph is None or graph.building_function
+    kind = eager_variable.EagerVariable if is_eager else GraphVariable
+    bound = inspect.signature(kind).bind(*args, **kwargs)
+    bound.apply_defaults()
+    options, name = dict(bound.arguments), kwargs.get("name")
+    options["synchronization"] = variable_modes.synchronization(options["synchronization"], name)
+    options["aggregation"] = variable_modes.aggregation(options["aggregation"], name)
+    return options
+
+
+def _create(*args, **kwargs):
     """Creates the kind of variable that the context needs: of a strategy, of the graph, or
     eager."""
     graph = _situ.current_graph()
@@ -191,7 +253,10 @@ def variable(*args, **kwargs):
     if graph is None or graph.building_function:
         if graph is not None:
             graph.created += 1
-        return eager_variable.EagerVariable(*args, **kwargs)
+        made = eager_variable.EagerVariable(*args, **kwargs)
+        if graph is not None:
+            collect(graph, made, kwargs.get("collections"))
+        return made
     if graph._captures:  # a branch or loop: the variable belongs to the outer graph
         from situ._src.framework.branch_graph import outside
 
@@ -240,6 +305,8 @@ class Variable(metaclass=_VariableType):
     Raises:
       ValueError: there is no initial value, or its shape is not compatible with `shape`.
     """
+
+    SaveSliceInfo = SaveSliceInfo
 
 
 _ASSIGN_OPS = {"assign": "Assign", "assign_add": "AssignAdd", "assign_sub": "AssignSub"}

@@ -1,37 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""variable_scope.py: tf.compat.v1.variable_scope, get_variable and make_template: variables by
-name, and their reuse."""
+"""variable_scope.py: tf.compat.v1.variable_scope and get_variable: the prefix and the default
+options of variables by name."""
 
 from __future__ import annotations
 
 import contextlib
 import functools
 
-from situ._src.framework import tensor_shape
+import _situ
 from situ._src.framework.api import export
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import GraphKeys, get_default_graph
 from situ._src.framework.graph_scopes import ReusableScope
-from situ._src.framework.scopes import in_graph_of
-from situ._src.ops import init_ops
-from situ._src.variables.synchronization import is_trainable
-from situ._src.variables.synchronization import synchronization as as_mode
-from situ._src.variables.variable import variable
-
-
-class _Auto:
-    """The value of tf.compat.v1.AUTO_REUSE: creates a variable the first time and reuses it
-    later."""
-
-    def __repr__(self):
-        return "_ReuseMode.AUTO_REUSE"
-
-    def __bool__(self):
-        return True
-
-
-AUTO_REUSE = _Auto()
-export(v1="AUTO_REUSE")(AUTO_REUSE)
+from situ._src.framework.scopes import eager_scope, in_graph_of, name_scope
+from situ._src.ops.array_ops import convert_to_tensor
+from situ._src.variables import variable_store
+from situ._src.variables.variable_store import AUTO_REUSE
 
 
 class VariableScope:
@@ -89,25 +73,53 @@ class VariableScope:
         """Sets the default type."""
         self.dtype = as_dtype(dtype)
 
+    def get_collection(self, name):
+        """Returns the items of a collection whose names begin with the name of this scope."""
+        return get_default_graph().get_collection(name, self.name + "/" if self.name else "")
+
     def global_variables(self):
         """Returns the global variables of this scope."""
-        return get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES, self.name)
+        return self.get_collection(GraphKeys.GLOBAL_VARIABLES)
 
     def trainable_variables(self):
         """Returns the trainable variables of this scope."""
-        return get_default_graph().get_collection(GraphKeys.TRAINABLE_VARIABLES, self.name)
+        return self.get_collection(GraphKeys.TRAINABLE_VARIABLES)
 
-    def get_variable(self, store, name, **kwargs):
-        """Returns the variable with a name in the current scope; creates it unless the scope reuses
+    def local_variables(self):
+        """Returns the local variables of this scope."""
+        return self.get_collection(GraphKeys.LOCAL_VARIABLES)
+
+    def get_variable(
+        self,
+        var_store,
+        name,
+        shape=None,
+        dtype=None,
+        initializer=None,
+        regularizer=None,
+        reuse=None,
+        trainable=None,
+        collections=None,
+        caching_device=None,
+        partitioner=None,
+        validate_shape=True,
+        use_resource=None,
+        custom_getter=None,
+        constraint=None,
+        synchronization=None,
+        aggregation=None,
+    ):
+        """Returns the variable with a name in this scope; creates it unless the scope reuses
         it.
 
         Args:
-          store: ignored; the graph has one store of variables.
+          var_store: ignored; the graph has one store of variables.
           name: the name in the scope.
           shape: the shape of a new variable.
           dtype: the type of a new variable.
           initializer: an initializer, a function without arguments, or a value.
           regularizer: a function of the variable whose result is added to REGULARIZATION_LOSSES.
+          reuse: whether to reuse the variable; None for the option of the scope.
           trainable: whether optimizers update the variable.
           collections: the collections of the variable; by default GLOBAL_VARIABLES.
           caching_device: a device that caches the value.
@@ -126,8 +138,43 @@ class VariableScope:
           ValueError: the variable exists and is not reused, or the reverse, or the shape is not
             fully defined.
         """
-        del store  # a graph has one store of variables
-        return get_variable(name, **kwargs)
+        del var_store  # a graph has one store of variables
+        eager = _situ.current_graph() is None
+        with name_scope(None):
+            if dtype is not None and initializer is not None and not callable(initializer):
+                _check_type(initializer, as_dtype(dtype))
+            return variable_store.get(
+                f"{self.name}/{name}" if self.name else name,
+                shape=shape,
+                dtype=_either(dtype, self.dtype),
+                initializer=_either(initializer, self.initializer),
+                regularizer=_either(regularizer, self.regularizer),
+                reuse=False if eager else _either(reuse, self.reuse),
+                trainable=trainable,
+                collections=collections,
+                caching_device=_either(caching_device, self.caching_device),
+                partitioner=_either(partitioner, self.partitioner),
+                validate_shape=validate_shape,
+                use_resource=True if eager else _either(use_resource, self.use_resource),
+                custom_getter=_either(custom_getter, self.custom_getter),
+                constraint=_either(constraint, self.constraint),
+                synchronization=synchronization,
+                aggregation=aggregation,
+            )
+
+
+def _either(value, default):
+    """Returns a value, or the default if it is None."""
+    return default if value is None else value
+
+
+def _check_type(initializer, dtype):
+    """Raises ValueError if a constant initializer does not have the explicit type."""
+    found = convert_to_tensor(initializer).dtype.base_dtype
+    if found != dtype.base_dtype:
+        raise ValueError(
+            f"Initializer type '{found!r}' and explicit dtype '{dtype!r}' don't match."
+        )
 
 
 export(v1="VariableScope")(VariableScope)
@@ -137,26 +184,25 @@ export(v1="VariableScope")(VariableScope)
 def get_variable_scope() -> VariableScope:
     """Returns the current VariableScope."""
     graph = get_default_graph()
-    if not hasattr(graph, "_variable_scope"):
+    if graph._variable_scope is None:
         graph._variable_scope = VariableScope()
     return graph._variable_scope
 
 
 def _counts():
     """Returns how often each scope was entered, to make default names unique."""
-    return get_default_graph().__dict__.setdefault("_scope_counts", {})
+    return get_default_graph()._scope_counts
 
 
-@contextlib.contextmanager
-def _entered(scope, again):
-    """Enters a scope. With `again`, for a scope object, the counts are restored at the end."""
+def _push(scope, again):
+    """Enters a scope. With `again`, for a scope object, the counts are restored at the end. Returns
+    a function that leaves the scope."""
     graph, before, counts = get_default_graph(), get_variable_scope(), _counts()
     graph._variable_scope = scope
     counts[scope.name] = counts.get(scope.name, 0) + 1
     saved = dict(counts) if again else None
-    try:
-        yield scope
-    finally:
+
+    def pop():
         for key in counts:
             if key.startswith(scope.name + "/"):
                 counts[key] = 0
@@ -164,6 +210,8 @@ def _entered(scope, again):
             counts.clear()
             counts.update(saved)
         graph._variable_scope = before
+
+    return pop
 
 
 def _unique(name):
@@ -178,14 +226,14 @@ def _unique(name):
     return f"{name}_{n}"
 
 
-def _compose_getters(getter, outer):
+def _compose_getters(own, outer):
     """Composes a custom getter with that of the outer scope: each gets the next one as its
     getter."""
-    if getter is None or outer is None:
-        return getter or outer
+    if own is None or outer is None:
+        return outer if own is None else own
 
-    def both(inner, *args, **kwargs):
-        return getter(functools.partial(outer, inner), *args, **kwargs)
+    def both(getter, *args, **kwargs):
+        return own(functools.partial(outer, getter), *args, **kwargs)
 
     return both
 
@@ -213,7 +261,8 @@ class variable_scope(ReusableScope):
       auxiliary_name_scope: whether to open a name scope, too.
 
     Raises:
-      TypeError: there is no name.
+      TypeError: there is no name, or an argument has a wrong type.
+      ValueError: `reuse` has another value.
     """
 
     def __init__(
@@ -235,6 +284,13 @@ class variable_scope(ReusableScope):
         super().__init__()
         if name_or_scope is None and default_name is None:
             raise TypeError("If default_name is None then name_or_scope is required")
+        if reuse not in (True, False, None, AUTO_REUSE):
+            raise ValueError("The reuse parameter must be True or False or None.")
+        if not isinstance(auxiliary_name_scope, bool):
+            raise TypeError(
+                "The auxiliary_name_scope must be `True` or `False`, while get "
+                f"{auxiliary_name_scope}"
+            )
         self._name_or_scope, self._default = name_or_scope, default_name
         self._auxiliary, self._made, self._values = auxiliary_name_scope, None, values
         self._options = dict(
@@ -261,28 +317,48 @@ class variable_scope(ReusableScope):
         ), self._default if given is None else given
 
     def _enter(self):
+        given = self._name_or_scope
+        if given is not None and not isinstance(given, (str, VariableScope)):
+            raise TypeError("VariableScope: name_or_scope must be a string or VariableScope.")
+        if given is None and self._options["reuse"]:
+            raise ValueError("reuse=True cannot be used without a name_or_scope")
         if self._exits:
             raise RuntimeError("Improper nesting of variable_scope.")
         with contextlib.ExitStack() as stack:
             stack.enter_context(in_graph_of(self._values))
-            return self._enter_graph(stack), stack.pop_all().__exit__
+            new, pop = self._enter_graph(stack)
+            kept = stack.pop_all()
+
+        def leave(*error):
+            if get_variable_scope() is not new:
+                raise RuntimeError("Improper nesting of variable_scope.")
+            pop()
+            return kept.__exit__(*error)
+
+        return new, leave
+
+    def __exit__(self, *error):
+        result = self._exits[-1](*error)
+        self._exits.pop()
+        return result
 
     def _enter_graph(self, stack):
-        graph, known = get_default_graph(), isinstance(self._name_or_scope, VariableScope)
+        known = isinstance(self._name_or_scope, VariableScope)
         first = self._made is None
         new, part = self._made = self._made or self._scope()
-        names = (
-            graph.name_scope(part)
-            if self._auxiliary and part
-            else contextlib.nullcontext(graph._scope if self._auxiliary else "")
-        )
-        full = stack.enter_context(names)
-        stack.enter_context(_entered(new, known))
+        full = ""
+        if not self._auxiliary:
+            full = stack.enter_context(name_scope(_current_name_scope()))
+        elif part:
+            full = stack.enter_context(name_scope(part))
         if first:
-            new.original_name_scope = (
-                self._name_or_scope.original_name_scope if known else full if part else ""
-            )
-        return new
+            new.original_name_scope = self._name_or_scope.original_name_scope if known else full
+        return new, _push(new, known)
+
+
+def _current_name_scope() -> str:
+    """Returns the name scope with a final slash, to enter it again."""
+    return eager_scope() if _situ.current_graph() is None else get_default_graph()._scope
 
 
 def _derived(
@@ -302,14 +378,14 @@ def _derived(
     return VariableScope(
         reuse or base.reuse,
         full_name,
-        initializer or base.initializer,
-        regularizer or base.regularizer,
-        caching_device or base.caching_device,
-        partitioner or base.partitioner,
+        _either(initializer, base.initializer),
+        _either(regularizer, base.regularizer),
+        _either(caching_device, base.caching_device),
+        _either(partitioner, base.partitioner),
         _compose_getters(custom_getter, base.custom_getter),
-        dtype=dtype or base.dtype,
-        use_resource=base.use_resource if use_resource is None else use_resource,
-        constraint=constraint or base.constraint,
+        dtype=_either(dtype, base.dtype),
+        use_resource=_either(use_resource, base.use_resource),
+        constraint=constraint,
     )
 
 
@@ -317,49 +393,6 @@ def _derived(
 def variable_op_scope(values, name_or_scope, default_name=None, **kwargs):
     """Deprecated form of tf.compat.v1.variable_scope."""
     return variable_scope(name_or_scope, default_name, values, **kwargs)
-
-
-def _check_existing(existing, full_name, shape, dtype):
-    if shape is not None and not existing.shape.is_compatible_with(shape):
-        raise ValueError(
-            f"Trying to share variable {full_name}, but specified shape "
-            f"{tensor_shape.as_shape(shape)} and found shape {existing.shape}."
-        )
-    if dtype is not None and existing.dtype.base_dtype != as_dtype(dtype):
-        raise ValueError(
-            f"Trying to share variable {full_name}, but specified dtype "
-            f"{as_dtype(dtype).name} and found dtype {existing.dtype.name}."
-        )
-    return existing
-
-
-def _has_no_parameters(function):
-    import inspect
-
-    try:
-        return not inspect.signature(function).parameters
-    except (TypeError, ValueError):
-        return False
-
-
-def _initial_value(full_name, shape, dtype, initializer):
-    if initializer is None:
-        kind = init_ops.GlorotUniform() if dtype.is_floating else init_ops.Zeros()
-    else:
-        kind = initializer() if isinstance(initializer, type) else initializer
-    if not callable(kind):
-        if shape is not None:
-            raise ValueError("If initializer is a constant, do not specify shape.")
-        return kind
-    if shape is None and not hasattr(kind, "get_config") and _has_no_parameters(kind):
-        return kind
-    if shape is None or not tensor_shape.as_shape(shape).is_fully_defined():
-        raise ValueError(
-            f"Shape of a new variable ({full_name}) must be fully defined, but instead "
-            f"was {tensor_shape.as_shape(shape)}."
-        )
-    sizes = tensor_shape.as_shape(shape).as_list()
-    return lambda: kind(sizes, dtype=dtype)
 
 
 @export(v1="get_variable")
@@ -381,185 +414,61 @@ def get_variable(
     aggregation=None,
 ):
     """The variable of that name in the scope: a new one, or (with reuse) the one that is there."""
-    scope = get_variable_scope()
-    full_name = f"{scope.name}/{name}" if scope.name else name
-    kwargs = dict(
+    return get_variable_scope().get_variable(
+        None,
+        name,
         shape=shape,
         dtype=dtype,
-        initializer=scope.initializer if initializer is None else initializer,
-        regularizer=regularizer or scope.regularizer,
-        reuse=True if scope.reuse is True else scope.reuse or False,
-        trainable=is_trainable(trainable, as_mode(synchronization, name)),
+        initializer=initializer,
+        regularizer=regularizer,
+        trainable=trainable,
         collections=collections,
-        caching_device=caching_device or scope.caching_device,
-        partitioner=partitioner or scope.partitioner,
+        caching_device=caching_device,
+        partitioner=partitioner,
         validate_shape=validate_shape,
         use_resource=use_resource,
-        constraint=constraint or scope.constraint,
-    )
-    getter = _compose_getters(custom_getter, scope.custom_getter)
-    if getter is None:
-        return _get(full_name, **kwargs, synchronization=synchronization, aggregation=aggregation)
-    kwargs["dtype"] = as_dtype(dtype or scope.dtype).base_dtype
-    return getter(
-        _get, name=full_name, **kwargs, synchronization=synchronization, aggregation=aggregation
+        custom_getter=custom_getter,
+        constraint=constraint,
+        synchronization=synchronization,
+        aggregation=aggregation,
     )
 
 
-def _get(
+@export(v1="get_local_variable")
+def get_local_variable(
     name,
     shape=None,
     dtype=None,
     initializer=None,
     regularizer=None,
-    reuse=None,
-    trainable=True,
+    trainable=None,
     collections=None,
     caching_device=None,
     partitioner=None,
     validate_shape=True,
     use_resource=None,
+    custom_getter=None,
     constraint=None,
     synchronization=None,
     aggregation=None,
 ):
-    """Returns the variable with a full name, existing or new."""
-    graph, scope = get_default_graph(), get_variable_scope()
-    if partitioner is not None and shape is not None:
-        from situ._src.variables import partitioned_variable
-
-        parts = partitioned_variable.get(
-            _get,
-            name,
-            partitioner,
-            shape,
-            dtype,
-            initializer,
-            dict(
-                regularizer=regularizer,
-                reuse=reuse,
-                trainable=trainable,
-                collections=collections,
-                use_resource=use_resource,
-                constraint=constraint,
-                caching_device=caching_device,
-                validate_shape=validate_shape,
-            ),
-        )
-        if parts is not None:
-            return parts
-    existing = graph._variable_store.get(name)
-    if existing is not None:
-        if not reuse:
-            raise ValueError(
-                f"Variable {name} already exists, disallowed. Did you mean to set "
-                "reuse=True or reuse=tf.AUTO_REUSE in VarScope?"
-            )
-        return _check_existing(existing, name, shape, dtype)
-    if reuse and reuse is not AUTO_REUSE:
-        raise ValueError(
-            f"Variable {name} does not exist, or was not created with "
-            "tf.get_variable(). Did you mean to set reuse=tf.AUTO_REUSE in VarScope?"
-        )
-    explicit, dtype = dtype is not None, as_dtype(dtype or scope.dtype).base_dtype
-    value = _initial_value(name, shape, dtype, initializer)
-    before, graph._scope = graph._scope, ""
-    try:
-        made = variable(
-            value,
-            trainable=trainable,
-            collections=collections,
-            name=name,
-            dtype=dtype if callable(value) or explicit else None,
-            constraint=constraint,
-            use_resource=use_resource,
-            synchronization=synchronization,
-            aggregation=aggregation,
-            caching_device=caching_device,
-            validate_shape=validate_shape,
-        )
-    finally:
-        graph._scope = before
-    graph._variable_store[name] = made
-    if regularizer is not None:
-        with graph.name_scope(name + "/Regularizer/"):
-            loss = regularizer(made)
-        if loss is not None:
-            graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
-    return made
-
-
-@export(v1="get_local_variable")
-def get_local_variable(name, *args, **kwargs):
-    """As get_variable, for a variable that is neither saved nor trained.
-
-    Args:
-      name: the name in the scope.
-      *args: as for get_variable.
-      **kwargs: as for get_variable.
-    """
-    keys = kwargs.pop("collections", None)
-    kwargs["collections"] = [*(keys or []), GraphKeys.LOCAL_VARIABLES]
-    kwargs["trainable"] = False
-    return get_variable(name, *args, **kwargs)
-
-
-@export(
-    "make_template", v1=("contrib.eager.make_template", "contrib.eager.python.tfe.make_template")
-)
-def make_template(
-    name_, func_, create_scope_now_=False, unique_name_=None, custom_getter_=None, **kwargs
-):
-    """Wraps a function so that all calls share the variables of the first one.
-
-    Args:
-      name_: the name of the variable scope.
-      func_: the function.
-      create_scope_now_: whether to open the scope now instead of at the first call.
-      unique_name_: a name of the scope that is not made unique.
-      custom_getter_: a custom getter for the scope.
-      **kwargs: keyword arguments for all calls.
-
-    Returns:
-      A callable.
-    """
-    return _Template(name_, func_, create_scope_now_, unique_name_, custom_getter_, kwargs)
-
-
-class _Template:
-    """The callable that make_template returns."""
-
-    def __init__(self, name, function, now, unique_name, getter, kwargs):
-        self._function = functools.partial(function, **kwargs) if kwargs else function
-        self._name, self._unique, self._getter = name, unique_name, getter
-        self.__name__ = name
-        self._scope = self._made = None
-        if now:
-            with self._enter() as here:
-                self._scope = here
-
-    def _enter(self):
-        if self._unique:
-            return variable_scope(self._unique, custom_getter=self._getter)
-        return variable_scope(None, self._name, custom_getter=self._getter)
-
-    def __call__(self, *args, **kwargs):
-        if self._scope is None:
-            with self._enter() as here:
-                self._scope = here
-                return self._call(args, kwargs)
-        with variable_scope(self._scope, reuse=True if self._made else None):
-            return self._call(args, kwargs)
-
-    def _call(self, args, kwargs):
-        result = self._function(*args, **kwargs)
-        if not self._made:
-            self._made = bool(self._scope.global_variables())
-        return result
-
-    variable_scope = property(lambda s: s._scope)
-    variable_scope_name = property(lambda s: s._scope.name if s._scope else None)
-    global_variables = property(lambda s: s._scope.global_variables() if s._scope else [])
-    trainable_variables = property(lambda s: s._scope.trainable_variables() if s._scope else [])
-    variables = weights = global_variables
-    trainable_weights = trainable_variables
+    """As get_variable, for a variable that is neither saved nor trained; `trainable` has no
+    effect."""
+    del trainable  # it is False
+    return get_variable(
+        name,
+        shape=shape,
+        dtype=dtype,
+        initializer=initializer,
+        regularizer=regularizer,
+        trainable=False,
+        collections=[*(collections or []), GraphKeys.LOCAL_VARIABLES],
+        caching_device=caching_device,
+        partitioner=partitioner,
+        validate_shape=validate_shape,
+        use_resource=use_resource,
+        custom_getter=custom_getter,
+        constraint=constraint,
+        synchronization=synchronization,
+        aggregation=aggregation,
+    )

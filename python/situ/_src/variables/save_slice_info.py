@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""save_slice_info.py: tf.Variable.SaveSliceInfo: which slice of a partitioned variable a variable
+holds."""
+
+from __future__ import annotations
+
+
+def _numbers(values):
+    return None if values is None else [int(n) for n in values]
+
+
+class SaveSliceInfo:
+    """The slice of a tensor that a variable holds.
+
+    Args:
+      full_name: the name of the whole tensor.
+      full_shape: its shape.
+      var_offset: the offset of the slice.
+      var_shape: the shape of the slice.
+      save_slice_info_def: a message that has all of them instead.
+      import_scope: a prefix for the name in the message.
+    """
+
+    def __init__(
+        self,
+        full_name=None,
+        full_shape=None,
+        var_offset=None,
+        var_shape=None,
+        save_slice_info_def=None,
+        import_scope=None,
+    ):
+        known = save_slice_info_def
+        if known is not None:
+            full_name = f"{import_scope}/{known.full_name}" if import_scope else known.full_name
+            full_shape, var_offset = known.full_shape, known.var_offset
+            var_shape = known.var_shape
+        self.full_name = full_name
+        self.full_shape, self.var_offset = _numbers(full_shape), _numbers(var_offset)
+        self.var_shape = _numbers(var_shape)
+
+    @property
+    def spec(self):
+        """The shape of the whole tensor, then offset and size along each axis, as a string."""
+        pieces = ":".join(f"{o},{n}" for o, n in zip(self.var_offset, self.var_shape))
+        return " ".join(str(n) for n in self.full_shape) + " " + pieces
+
+    def place(self):
+        """Returns the slice as an index of the whole tensor."""
+        return tuple(slice(o, o + n) for o, n in zip(self.var_offset, self.var_shape))
+
+    def of_slot(self, name):
+        """Returns the same slice of an optimizer slot."""
+        return SaveSliceInfo(
+            f"{self.full_name}/{name}", self.full_shape, self.var_offset, self.var_shape
+        )
