@@ -10,15 +10,19 @@ struct hooks hooks;
 static _Thread_local struct {
   PyObject *graph; /* owned; NULL: none entered */
   char device[256];
+  int is_eager; /* outside of graphs, ops of this thread run eagerly, whatever the program's style
+                 */
 } here;
 static PyObject *process_graph; /* the default graph in graph mode; created by the package */
 static int is_eager = 1;
 static situ_eager *eager;
 static int is_logging;
 
+bool context_is_eager(void) { return is_eager || here.is_eager; }
+
 struct graph_object *context_graph(void) {
   if (here.graph) return (struct graph_object *)here.graph;
-  return is_eager ? NULL : (struct graph_object *)process_graph;
+  return context_is_eager() ? NULL : (struct graph_object *)process_graph;
 }
 
 const char *context_device(void) { return here.device; }
@@ -53,7 +57,7 @@ situ_eager *context_eager(void) {
 }
 
 situ_eager *context_fast_path(void) {
-  return here.graph || *here.device || !is_eager || is_logging ? NULL : eager;
+  return here.graph || *here.device || !context_is_eager() || is_logging ? NULL : eager;
 }
 
 static PyObject *current_graph(PyObject *self, PyObject *none) {
@@ -98,12 +102,19 @@ static PyObject *get_default_graph(PyObject *self, PyObject *none) {
   return Py_NewRef(process_graph ? process_graph : Py_None);
 }
 
-bool context_is_eager(void) { return is_eager; }
-
 static PyObject *set_eager(PyObject *self, PyObject *on) {
   (void)self;
   is_eager = PyObject_IsTrue(on);
   Py_RETURN_NONE;
+}
+
+/* Sets whether ops of this thread outside of graphs run eagerly in a program of graph style;
+ * returns the previous value. */
+static PyObject *swap_eager(PyObject *self, PyObject *on) {
+  (void)self;
+  const int before = here.is_eager;
+  here.is_eager = PyObject_IsTrue(on);
+  return PyBool_FromLong(before);
 }
 
 static PyObject *executing_eagerly(PyObject *self, PyObject *none) {
@@ -182,6 +193,8 @@ PyMethodDef context_methods[] = {
     {"swap_device", swap_device, METH_O, "Enters a device scope; returns the previous device."},
     {"set_default_graph", set_default_graph, METH_O, "Sets the default graph of the process."},
     {"set_eager", set_eager, METH_O, "Sets whether ops outside of graphs run eagerly."},
+    {"swap_eager", swap_eager, METH_O,
+     "Sets whether ops of this thread outside of graphs run eagerly; returns the previous value."},
     {"executing_eagerly", executing_eagerly, METH_NOARGS, "Returns whether ops run eagerly."},
     {"is_started", is_started, METH_NOARGS, "Returns whether an eager op has run."},
     {"start", start, METH_NOARGS, "Initializes the eager context."},

@@ -279,6 +279,12 @@ static PyObject *is_initialized(PyObject *self, PyObject *args) {
   Py_RETURN_TRUE;
 }
 
+static PyObject *find_initialization_errors(PyObject *self, PyObject *args) {
+  (void)self;
+  (void)args;
+  return PyList_New(0);
+}
+
 /* Raises DecodeError or ParseError and frees the status. */
 static PyObject *raise_parse(const situ_message *message, situ_format format, situ_status status) {
   if (format == SITU_FORMAT_BINARY)
@@ -438,6 +444,8 @@ static PyMethodDef methods[] = {
     {"CopyFrom", copy_from, METH_O, "Replaces the fields by those of another message."},
     {"SetInParent", set_in_parent, METH_NOARGS, "Marks this message as set."},
     {"IsInitialized", is_initialized, METH_VARARGS, "Returns True: no field is required."},
+    {"FindInitializationErrors", find_initialization_errors, METH_NOARGS,
+     "Returns an empty list: no field is required."},
     {"MergeFromString", merge_from_string, METH_O, "Merges a message in binary format."},
     {"ParseFromString", parse_from_string, METH_O, "Replaces it by one in binary format."},
     {"FromString", from_string, METH_O | METH_CLASS, "Returns the message of binary data."},

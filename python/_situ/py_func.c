@@ -18,6 +18,23 @@ static situ_code code_of(PyObject *error) {
   return code > 0 && code <= SITU_UNAUTHENTICATED ? (situ_code)code : SITU_OK;
 }
 
+/* Returns the traceback of an exception as text, with a leading line break; NULL if there is none.
+ */
+static PyObject *format_traceback(PyObject *type, PyObject *value, PyObject *trace) {
+  PyObject *module = trace ? PyImport_ImportModule("traceback") : NULL;
+  PyObject *lines =
+      module ? PyObject_CallMethod(module, "format_exception", "OOO", type, value, trace) : NULL;
+  PyObject *empty = lines ? PyUnicode_FromString("") : NULL;
+  PyObject *text = empty ? PyUnicode_Join(empty, lines) : NULL;
+  PyObject *result = text ? PyUnicode_FromFormat("\n%U", text) : NULL;
+  Py_XDECREF(module);
+  Py_XDECREF(lines);
+  Py_XDECREF(empty);
+  Py_XDECREF(text);
+  PyErr_Clear();
+  return result;
+}
+
 situ_status script_exception(void) {
   static const struct {
     PyObject **type;
@@ -36,10 +53,13 @@ situ_status script_exception(void) {
   PyObject *text = value ? PyObject_Str(value) : NULL;
   const char *message = text ? PyUnicode_AsUTF8(text) : NULL;
   const situ_code own = code_of(value);
+  PyObject *trail = own ? NULL : format_traceback(type, value, trace);
+  const char *lines = trail ? PyUnicode_AsUTF8(trail) : NULL;
   const situ_status status =
       own ? situ_status_create(own, "%s", message ? message : "")
-          : situ_status_create(code, "%s: %s", type ? ((PyTypeObject *)type)->tp_name : "error",
-                               message ? message : "");
+          : situ_status_create(code, "%s: %s%s", type ? ((PyTypeObject *)type)->tp_name : "error",
+                               message ? message : "", lines ? lines : "");
+  Py_XDECREF(trail);
   Py_XDECREF(text);
   Py_XDECREF(type);
   Py_XDECREF(value);

@@ -204,6 +204,10 @@ situ_status continuation_collect(struct builder *builder) SITU_MUST_USE;
 /* Whether a node depends on a deferred node. */
 bool continuation_is_deferred(const struct builder *builder, const struct node *node);
 
+/* Whether a node runs after one that runs in this program for its effect only, such as an
+ * assertion. */
+bool continuation_follows_effect(struct builder *builder, const struct node *node);
+
 /* Adds the command of a host op and the copies it needs. */
 situ_status host_ops_add(struct builder *builder, const struct node *node,
                          int32_t device) SITU_MUST_USE;

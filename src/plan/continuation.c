@@ -15,6 +15,32 @@ bool continuation_is_deferred(const struct builder *builder, const struct node *
   return false;
 }
 
+/* Whether the node runs in this program for its effect only, such as an assertion. */
+static bool is_effect(const struct builder *builder, int32_t index) {
+  const struct node *node = builder->request->graph->nodes[index];
+  return builder->live[index] == LIVE_RUN && !node->n_outputs &&
+         node->schema->op->flags & OP_STATEFUL;
+}
+
+/* Marks the nodes that must run before the node, in `before`. */
+static void mark_predecessors(const struct node *node, char *before) {
+  for (int32_t i = 0; i < node->n_inputs; i++) before[node->inputs[i].node] = 1;
+  for (int32_t i = 0; i < node->n_controls; i++) before[node->controls[i]] = 1;
+}
+
+bool continuation_follows_effect(struct builder *builder, const struct node *node) {
+  const struct situ_graph *graph = builder->request->graph;
+  char *before = arena_zero(&builder->scratch, (size_t)graph->n_nodes + 1);
+  if (!before) return false;
+  mark_predecessors(node, before);
+  for (int32_t i = graph->n_nodes - 1; i >= 0; i--) {
+    if (!before[i]) continue;
+    if (is_effect(builder, i)) return true;
+    mark_predecessors(graph->nodes[i], before);
+  }
+  return false;
+}
+
 /* Marks the inputs that this program computes for a deferred node. Returns how many are new. */
 static int32_t mark_inputs(struct builder *builder, const struct node *node) {
   struct node *const *nodes = builder->request->graph->nodes;

@@ -183,6 +183,17 @@ static situ_status add_node(struct builder *builder, const struct node *node) {
   return check_numerics ? numerics_add(builder, node) : NULL;
 }
 
+/* Infers the shapes of a node. If that fails after an assertion, the assertion runs first: its
+ * error takes precedence, as in TensorFlow. */
+static situ_status infer_or_defer(struct builder *builder, const struct node *node) {
+  const situ_status status = values_infer(builder, node);
+  if (!status || !continuation_follows_effect(builder, node)) return status;
+  situ_status_release(status);
+  builder->is_blocked = true;
+  if (builder->missing.node < 0) builder->missing = (struct edge){node->id, 0};
+  return NULL;
+}
+
 static situ_status add_nodes(struct builder *builder) {
   const struct situ_graph *graph = builder->request->graph;
   for (int32_t i = 0; i < graph->n_nodes; i++) {
@@ -197,7 +208,7 @@ static situ_status add_nodes(struct builder *builder) {
       builder->deferred[i] = 1;
       continue;
     }
-    TRY(values_infer(builder, node));
+    TRY(infer_or_defer(builder, node));
     builder->deferred[i] = builder->is_blocked;
     if (!builder->is_blocked) TRY(add_node(builder, node));
   }

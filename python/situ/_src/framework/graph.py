@@ -145,7 +145,13 @@ class Graph(_situ.Graph):
 
     building_function = False
     _scope: str  # of the extension
-    graph_def_versions = None
+
+    @property
+    def graph_def_versions(self):
+        """The versions of the GraphDef of this graph, as a VersionDef."""
+        from situ._src.framework.message_classes import message_class
+
+        return message_class("tensorflow.VersionDef")(producer=134)
 
     def finalize(self) -> None:
         """Makes the graph read-only: adding an operation raises an error."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy
 
+from situ._src.framework import style
 from situ._src.framework.api import export
 from situ._src.framework.graph import Graph
 from situ._src.framework.node_def import GraphDef, NodeDef
@@ -39,7 +40,11 @@ def extract_sub_graph(graph_def, dest_nodes: list) -> Any:
       AssertionError: a node does not exist.
     """
     if isinstance(dest_nodes, str):
-        raise TypeError("dest_nodes must be a list.")
+        if style.is_graph():
+            raise TypeError("dest_nodes must be a list.")
+        raise TypeError(
+            f"dest_nodes must be an iterable of strings, but got type {type(dest_nodes)}."
+        )
     by_name = {n.name: n for n in graph_def.node}
     for name in dest_nodes:
         if name not in by_name:
@@ -120,7 +125,7 @@ def frozen(graph_def, values):
 
 @_exported("remove_training_nodes")
 def remove_training_nodes(input_graph, protected_nodes: list | None = None) -> Any:
-    """Removes nodes that only training needs: CheckNumerics.
+    """Removes nodes that only training needs: CheckNumerics, and Identity without control edges.
 
     Args:
       input_graph: a GraphDef.
@@ -129,15 +134,36 @@ def remove_training_nodes(input_graph, protected_nodes: list | None = None) -> A
     Returns:
       A GraphDef.
     """
-    removed = {
+    kept = set(protected_nodes or ())
+    checks = {n.name for n in input_graph.node if n.op == "CheckNumerics" and n.name not in kept}
+    nodes = [_copy(n) for n in input_graph.node if n.name not in checks]
+    for node in nodes:
+        node.input[:] = [i for i in node.input if i.lstrip("^") not in checks]
+    controls = {i[1:] for n in nodes for i in n.input if i.startswith("^")}
+    spliced = {
         n.name: n.input[0]
-        for n in input_graph.node
-        if n.op == "CheckNumerics" and n.name not in (protected_nodes or ())
+        for n in nodes
+        if n.op == "Identity"
+        and n.name not in kept | controls
+        and not any(i.startswith("^") for i in n.input)
     }
-    result = _with_nodes(input_graph, [n for n in input_graph.node if n.name not in removed])
-    for node in result.node:
-        node.input[:] = [removed.get(i, i) for i in node.input]
-    return result
+    nodes = [n for n in nodes if n.name not in spliced]
+    for node in nodes:
+        node.input[:] = [_followed(i, spliced) for i in node.input]
+    return GraphDef(node=nodes)
+
+
+def _copy(node):
+    made = NodeDef()
+    made.CopyFrom(node)
+    return made
+
+
+def _followed(name, replaced):
+    """Returns the input that a chain of removed nodes reads."""
+    while name.lstrip("^") in replaced:
+        name = replaced[name.lstrip("^")]
+    return name
 
 
 @export("io.write_graph", v1=("train.write_graph", "python.framework.graph_io.write_graph"))

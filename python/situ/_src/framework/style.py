@@ -8,9 +8,14 @@ Later imports change nothing; functions such as tf.compat.v1.disable_eager_execu
 
 from __future__ import annotations
 
+import contextlib
 import sys
 
 import _situ
+
+TYPE_CHECKING = False  # typing is not imported at run time: it costs start-up time
+if TYPE_CHECKING:
+    from typing import Iterator
 
 VERSIONS = {"v1": "1.15.5", "v2": "2.15.0"}
 # style: of operations now; program: of the program, even while Keras runs eagerly for it.
@@ -40,6 +45,17 @@ def use(style: str) -> None:
     runs them."""
     _state["style"] = style
     _situ.set_eager(style == "v2")
+
+
+@contextlib.contextmanager
+def eagerly() -> Iterator[None]:
+    """Returns a context manager in which operations of this thread run, outside of all graphs."""
+    graph, before = _situ.swap_graph(None), _situ.swap_eager(True)
+    try:
+        yield
+    finally:
+        _situ.swap_eager(before)
+        _situ.swap_graph(graph)
 
 
 def choose(style: str) -> None:

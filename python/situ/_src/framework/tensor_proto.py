@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy
 
-from situ._src.framework import bfloat16
-from situ._src.framework import errors
+from situ._src.framework import bfloat16, errors, style
 from situ._src.framework.api import export
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.import_graph_def import tensor_value
@@ -124,7 +123,8 @@ def _array_of(values, dtype):
         if wanted is not None and wanted != found:
             array = array.astype(wanted.as_numpy_dtype)
     else:
-        tensor = convert_to_tensor(values, wanted)
+        with style.eagerly():
+            tensor = convert_to_tensor(values, wanted)
         if not hasattr(tensor, "numpy"):
             raise TypeError(f"make_tensor_proto needs values, not {values!r}.")
         array, found = numpy.asarray(tensor.numpy()), tensor.dtype.base_dtype

@@ -141,6 +141,9 @@ class Dimension:
     def __str__(self):
         return "?" if self.value is None else str(self.value)
 
+    def __reduce__(self):
+        return Dimension, (self.value,)
+
 
 def as_dimension(value) -> Dimension:
     """Converts a value to a Dimension."""
@@ -290,6 +293,16 @@ class TensorShape:
             return TensorShape(None)
         return TensorShape([a if a == b else None for a, b in zip(self._dims, other._dims)])
 
+    def most_specific_common_supertype(self, others) -> TensorShape | None:
+        """Returns the most specific shape that this one and all others match; None if one of the
+        others is not a TensorShape."""
+        if any(not isinstance(other, TensorShape) for other in others):
+            return None
+        result = self
+        for other in others:
+            result = result.most_specific_compatible_shape(other)
+        return result
+
     def concatenate(self, other) -> TensorShape:
         """Returns the dimensions of both shapes, one after the other."""
         other = TensorShape(other)
@@ -352,7 +365,7 @@ class TensorShape:
         return f"({sizes[0]},)" if len(sizes) == 1 else f"({', '.join(sizes)})"
 
     def __reduce__(self):
-        return TensorShape, (self._dims,)
+        return TensorShape, (self.dims,)
 
 
 def _unknown_slice(key):

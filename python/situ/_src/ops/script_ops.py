@@ -9,8 +9,9 @@ import itertools
 import numpy
 
 import _situ
-from situ._src.framework import dtypes
+from situ._src.framework import dtypes, nest, style
 from situ._src.framework.api import OPS, export
+from situ._src.framework.type_spec import TypeSpec
 from situ._src.ops.array_ops import convert_to_tensor
 
 TYPE_CHECKING = False
@@ -109,6 +110,7 @@ def py_func(
     """
     if func is None:
         return lambda f: lambda *args: py_func(f, args, Tout, stateful, name)
+    _check_callable(func)
     return _emit(func, inp, Tout, stateful, name)
 
 
@@ -128,6 +130,13 @@ def on_host(function, inputs, types, shapes=(), name=None):
     return result
 
 
+def _check_callable(func):
+    if not callable(func):
+        raise ValueError(
+            f"Expected func to be callable. Received func={func} of type {type(func)}."
+        )
+
+
 def _listed(values):
     """Returns a value as a list."""
     return list(values) if isinstance(values, (list, tuple)) else [] if values is None else [values]
@@ -135,11 +144,50 @@ def _listed(values):
 
 def _eagerly(func, arrays):
     """Calls a function with eager tensors, even while a graph is built."""
-    before = _situ.swap_graph(None)
-    try:
+    with style.eagerly():
         return func(*[convert_to_tensor(a) for a in arrays])
-    finally:
-        _situ.swap_graph(before)
+
+
+_VARIABLE_RETURNED = (
+    "Attempting to return a variable from an eagerly executed py_func. Only numeric data "
+    "structures like Tensors or NumPy arrays should be returned; to return the value of a "
+    "variable, make sure to obtain the Tensor backing it by calling `.read_value()` on the "
+    "variable in question: "
+)
+
+
+def _call_with_composites(func, inputs, outputs, name):
+    """Calls py_function with the components of composite tensors, which the function receives and
+    returns as a whole. Its types may be tf.TypeSpecs."""
+    specs = _listed(outputs)
+
+    def call(*components):
+        results = _listed(func(*nest.COMPOSITES.pack(inputs, list(components))))
+        for value, spec in zip(results, specs):
+            _check_result(func, results, specs, value, spec)
+        return nest.COMPOSITES.flatten(results[: len(specs)])
+
+    types = [getattr(s, "dtype", s) for s in nest.COMPOSITES.flatten(specs)]
+    flat = py_function(call, nest.COMPOSITES.flatten(inputs), types, name)
+    for tensor, spec in zip(flat, nest.COMPOSITES.flatten(specs)):
+        if hasattr(spec, "shape") and _situ.current_graph() is not None:
+            tensor.set_shape(spec.shape)
+    packed = nest.COMPOSITES.pack(specs, list(flat)) if specs else flat
+    return packed if isinstance(outputs, (list, tuple)) else packed[0]
+
+
+def _check_result(func, results, specs, value, spec):
+    """Raises ValueError if a result is composite and no such type is expected, or the reverse."""
+    fault = None
+    if hasattr(spec, "_situ_tensors_") and not spec.is_compatible_with(value):
+        fault = f"is not compatible with {spec!r}."
+    elif not hasattr(spec, "_situ_tensors_") and hasattr(value, "_situ_tensors_"):
+        fault = "is not a Tensor."
+    if fault:
+        raise ValueError(
+            f"py_function: func={func} returned {results!r}, which did not match Tout={specs!r}.\n"
+            f"In particular, {value!r} {fault}"
+        )
 
 
 def _backward(func, inputs):
@@ -197,6 +245,10 @@ def py_function(func: Any = None, inp: Any = (), Tout: Any = None, name: str | N
     """
     if func is None:
         return lambda f: lambda *args: py_function(f, args, Tout, name)
+    _check_callable(func)
+    listed = list(inp) if isinstance(inp, (list, tuple)) else [inp]
+    if any(hasattr(v, "_situ_tensors_") or isinstance(v, TypeSpec) for v in listed + _listed(Tout)):
+        return _call_with_composites(func, listed, Tout, name)
     inputs = [convert_to_tensor(x) for x in (inp if isinstance(inp, (list, tuple)) else [inp])]
     single = not isinstance(Tout, (list, tuple))
     if _situ.current_graph() is None:
@@ -211,6 +263,9 @@ def py_function(func: Any = None, inp: Any = (), Tout: Any = None, name: str | N
 
     def call(*arrays):
         results = _eagerly(func, arrays)
+        for value in _listed(results):
+            if hasattr(value, "assign"):
+                raise RuntimeError(_VARIABLE_RETURNED + str(value))
         if isinstance(results, (list, tuple)):
             return [numpy.asarray(r) for r in results]
         return numpy.asarray(results) if results is not None else results

@@ -73,6 +73,18 @@ def match_weights(weights, values):
     return _with_rank(weights, rank + (1 - _is(scalar)) * change)
 
 
+def squeeze_weights(weights, labels):
+    """Squeezes the last dimension of weights if their rank is larger by one than that of labels."""
+    weights = convert_to_tensor(weights)
+    w, n = weights.shape.ndims, labels.shape.ndims
+    if w == 0 or w is not None and n is not None and w != n + 1 or not _may_squeeze(weights):
+        return weights
+    if w is not None and n is not None:
+        return op("Squeeze", weights, [-1])
+    rank = _rank(weights)
+    return _with_rank(weights, rank - _is(op("Equal", rank - _rank(labels), 1)))
+
+
 def matched(labels, predictions, weights):
     """Returns (labels, predictions, weights) with shapes that match."""
     labels, predictions = remove_squeezable_dimensions(labels, predictions)
@@ -88,20 +100,7 @@ def assert_broadcastable(weights, values):
     if w == 0:
         return []
     if w is None or v is None:
-        rank = _rank(weights)
-        fits = op("LogicalOr", op("Equal", rank, 0), op("Equal", rank, _rank(values)))
-        return [
-            Assert(
-                fits,
-                [
-                    _PREFIX,
-                    "weights.shape=",
-                    op("Shape", weights),
-                    "values.shape=",
-                    op("Shape", values),
-                ],
-            )
-        ]
+        return [_assert_at_run_time(weights, values)]
     if w != v:
         raise ValueError(
             f"{_PREFIX} values.rank={v}. weights.rank={w}. values.shape="
@@ -115,7 +114,25 @@ def assert_broadcastable(weights, values):
                 f"weights.shape={weights.shape}. Received weights={weights}, "
                 f"values={values}"
             )
-    return []
+    if weights.shape.is_fully_defined() and values.shape.is_fully_defined():
+        return []
+    return [_assert_at_run_time(weights, values)]
+
+
+def _assert_at_run_time(weights, values):
+    """Returns an assertion: weights are a scalar, or have the rank of the values and each dimension
+    is 1 or that of the values."""
+    of_weights, of_values = op("Shape", weights), op("Shape", values)
+    w, v = _rank(weights), _rank(values)
+    most = op("Maximum", w, v)
+    ours, theirs = (
+        op("ConcatV2", [sizes, op("Fill", op("Reshape", most - rank, [1]), 1)], 0)
+        for sizes, rank in ((of_weights, w), (of_values, v))
+    )
+    is_same = op("All", op("LogicalOr", op("Equal", ours, 1), op("Equal", ours, theirs)), [0])
+    fits = op("LogicalOr", op("Equal", w, 0), op("LogicalAnd", op("Equal", w, v), is_same))
+    data = [_PREFIX, "weights.shape=", weights.name, of_weights, "values.shape=", values.name]
+    return Assert(fits, [*data, of_values, "is_scalar=", op("Equal", w, 0)])
 
 
 def broadcast_weights(weights, values):

@@ -39,8 +39,8 @@ def _check_shapes(values, results, invariants):
         if before.dtype.base_dtype != after.dtype.base_dtype:
             raise _loop_error(
                 TypeError,
-                f"The loop body returns {after.dtype.name} for the loop variable "
-                f"'{before.name}' of type {before.dtype.name}.",
+                f"Loop var {before.name} enters the loop with type {before.dtype.base_dtype} "
+                f"but has type {after.dtype.base_dtype} after 1 iteration.",
                 i,
                 before,
                 after,
@@ -277,6 +277,8 @@ def while_loop_v2(
     swap_memory: bool = False,
     maximum_iterations: TensorLike = None,
     name: str | None = None,
+    *,
+    return_same_structure: bool = True,
 ) -> Any:
     """Repeats `body` while `cond` is true.
 
@@ -291,6 +293,8 @@ def while_loop_v2(
       swap_memory: Ignored.
       maximum_iterations: The largest number of iterations (optional).
       name: A name for the operation (optional).
+      return_same_structure: Whether a single loop variable is returned in a list, as in
+        tf.compat.v1.while_loop.
 
     Returns:
       The loop variables after the loop, in the structure of `loop_vars`.
@@ -309,5 +313,5 @@ def while_loop_v2(
         swap_memory,
         name,
         maximum_iterations,
-        True,
+        return_same_structure,
     )

@@ -4,9 +4,14 @@
 from situ._src.framework import api
 from situ._src.framework.api import OPS, V1, export
 from situ._src.framework.graph import GraphKeys, get_default_graph, scope
+from situ._src.framework.scopes import control_dependencies
 from situ._src.ops.array_ops import cast, convert_to_tensor, op
 from situ._src.ops.math_ops import add_n
-from situ._src.ops.weights_broadcast_ops import remove_squeezable_dimensions
+from situ._src.ops.weights_broadcast_ops import (
+    assert_broadcastable,
+    remove_squeezable_dimensions,
+    squeeze_weights,
+)
 
 
 class Reduction:
@@ -46,10 +51,6 @@ def _sum(x):
 def _function(name, op_name):
     """Returns the function of tf.nn, or else that of the op."""
     return V1.get(name) or api.BOTH.get(name) or OPS[op_name]
-
-
-def _rank(tensor):
-    return tensor.shape.ndims
 
 
 @export(v1="losses.add_loss")
@@ -106,6 +107,21 @@ def _quotient(sums, count):
     return op("DivNoNan", sums, count, name="value")
 
 
+def _reduced(losses, weights, reduction):
+    """Returns the weighted losses, reduced."""
+    weighted = losses * weights
+    if reduction == Reduction.NONE:
+        return weighted
+    loss = _sum(weighted)
+    if reduction == Reduction.MEAN:
+        return _quotient(loss, _sum(_broadcast_weights(weights, losses)))
+    if reduction == Reduction.SUM_BY_NONZERO_WEIGHTS:
+        return _quotient(loss, _count_nonzero_weights(losses, weights))
+    if reduction == Reduction.SUM_OVER_BATCH_SIZE:
+        return _quotient(loss, cast(op("Size", losses), "float32"))
+    return loss
+
+
 @export(v1="losses.compute_weighted_loss")
 def compute_weighted_loss(
     losses,
@@ -134,36 +150,11 @@ def compute_weighted_loss(
         losses = convert_to_tensor(losses)
         kind = losses.dtype
         losses, weights = cast(losses, "float32"), cast(convert_to_tensor(weights), "float32")
-        _check_weights(losses, weights)
-        weighted = losses * weights
-        if reduction == Reduction.NONE:
-            loss = weighted
-        else:
-            loss = _sum(weighted)
-            if reduction == Reduction.MEAN:
-                loss = _quotient(loss, _sum(_broadcast_weights(weights, losses)))
-            elif reduction == Reduction.SUM_BY_NONZERO_WEIGHTS:
-                loss = _quotient(loss, _count_nonzero_weights(losses, weights))
-            elif reduction == Reduction.SUM_OVER_BATCH_SIZE:
-                loss = _quotient(loss, cast(op("Size", losses), "float32"))
+        with control_dependencies(assert_broadcastable(weights, losses)):
+            loss = _reduced(losses, weights, reduction)
         loss = cast(loss, kind)
         add_loss(loss, loss_collection)
         return loss
-
-
-def _check_weights(losses, weights):
-    rank = _rank(weights)
-    if rank in (0, None) or _rank(losses) is None:
-        return
-    sizes = zip(losses.shape.as_list(), weights.shape.as_list())
-    if rank != _rank(losses) or any(
-        w not in (1, None) and n is not None and n != w for n, w in sizes
-    ):
-        raise ValueError(
-            "weights can not be broadcast to values. values.rank="
-            f"{_rank(losses)}. weights.rank={rank}. values.shape={losses.shape}. "
-            f"weights.shape={weights.shape}."
-        )
 
 
 _scope = scope
@@ -243,8 +234,9 @@ def mean_pairwise_squared_error(
         labels, predictions = _pair(labels, predictions)
         apart = predictions - labels
         weights = cast(convert_to_tensor(weights), "float32")
-        _check_weights(apart, weights)
-        axes = list(range(1, _rank(apart)))
+        with control_dependencies(assert_broadcastable(weights, apart)):
+            weights = op("Identity", weights)
+        axes = op("Range", 1, op("Rank", apart), 1)
         count = op(
             "Sum",
             _broadcast_weights(cast(op("NotEqual", weights, 0.0), "float32"), apart),
@@ -361,9 +353,7 @@ def sparse_softmax_cross_entropy(
     """Computes the weighted softmax cross-entropy with class indices."""
     with _scope(scope, "sparse_softmax_cross_entropy_loss") as full:
         labels, logits = remove_squeezable_dimensions(labels, logits, 1)
-        weights = convert_to_tensor(weights)
-        if None not in (_rank(weights), _rank(labels)) and _rank(weights) == _rank(labels) + 1:
-            weights = op("Squeeze", weights, [-1])
+        weights = squeeze_weights(weights, labels)
         row = OPS["SparseSoftmaxCrossEntropyWithLogits"]
         function = _function(
             "nn.sparse_softmax_cross_entropy_with_logits", "SparseSoftmaxCrossEntropyWithLogits"

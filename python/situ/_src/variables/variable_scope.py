@@ -173,7 +173,7 @@ def _check_type(initializer, dtype):
     found = convert_to_tensor(initializer).dtype.base_dtype
     if found != dtype.base_dtype:
         raise ValueError(
-            f"Initializer type '{found!r}' and explicit dtype '{dtype!r}' don't match."
+            f"Initializer type '{found}' and explicit dtype '{dtype}' don't match."
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import collections
 
-from situ._src.framework import tensor_shape
+from situ._src.framework import style, tensor_shape
 from situ._src.framework.api import OPS, export
 from situ._src.framework.graph import scope
 from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
@@ -161,14 +161,40 @@ def softmax_cross_entropy_with_logits(
         return _cross_entropy(fixed, logits, dim if axis is None else axis, full)
 
 
+def _check_sparse_labels(labels, logits):
+    """Raises ValueError unless class indices have the shape of the logits without the last axis."""
+    if _rank(logits) == 0:
+        raise ValueError(f"`logits` cannot be a scalar. Received logits={logits}`")
+    if None in (_rank(labels), _rank(logits)):
+        return
+    if _rank(labels) != _rank(logits) - 1:
+        if style.is_graph():
+            raise ValueError(
+                f"Rank mismatch: Rank of labels (received {_rank(labels)}) should equal rank of "
+                f"logits minus 1 (received {_rank(logits)})."
+            )
+        raise ValueError(
+            "`labels.shape.rank` must equal `logits.shape.rank - 1`. Received: labels.shape="
+            f"{labels.shape} of rank {_rank(labels)} and logits.shape={logits.shape} of rank "
+            f"{_rank(logits)}"
+        )
+    known = labels.shape.is_fully_defined() and logits.shape[:-1].is_fully_defined()
+    if known and labels.shape != logits.shape[:-1]:
+        if style.is_graph():
+            raise ValueError(
+                f"Shape mismatch: The shape of labels (received {labels.shape}) should equal the "
+                f"shape of logits except for the last dimension (received {logits.shape})."
+            )
+        raise ValueError(
+            "`labels.shape` must equal `logits.shape` except for the last dimension. Received: "
+            f"labels.shape={labels.shape} and logits.shape={logits.shape}"
+        )
+
+
 def _sparse(labels, logits, name):
     with scope(name, "SparseSoftmaxCrossEntropyWithLogits") as full:
         labels, logits = convert_to_tensor(labels), convert_to_tensor(logits)
-        if None not in (_rank(labels), _rank(logits)) and _rank(labels) != _rank(logits) - 1:
-            raise ValueError(
-                f"Rank mismatch: Rank of labels (received {_rank(labels)}) should "
-                f"equal rank of logits minus 1 (received {_rank(logits)})."
-            )
+        _check_sparse_labels(labels, logits)
         if _rank(logits) in (2, None):
             return OPS["SparseSoftmaxCrossEntropyWithLogits"](logits, labels, name=full)[0]
         flat = op("Reshape", labels, [-1])

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test_py_function_graph.py: tf.py_function in programs of graph style: the function runs eagerly;
+errors of Python functions."""
+
+import numpy
+import pytest
+
+import situ.compat.v1 as tf
+
+
+@pytest.fixture(autouse=True)
+def graph():
+    with tf.Graph().as_default() as made:
+        yield made
+
+
+def test_the_function_runs_eagerly(graph):
+    def square(x):
+        assert tf.executing_eagerly()
+        assert x.numpy().shape == (2,)
+        return tf.square(x) if tf.reduce_sum(x) > 0 else x
+
+    x = tf.constant([1.0, 3.0])
+    y = tf.py_function(square, [x], tf.float32)
+    (gradient,) = tf.gradients(y, x)
+    before = len(graph.get_operations())
+    with tf.Session() as session:
+        assert session.run(y).tolist() == [1.0, 9.0]
+        assert session.run(gradient).tolist() == [2.0, 6.0]
+    assert len(graph.get_operations()) == before and not tf.executing_eagerly()
+
+
+def test_errors_show_the_traceback():
+    def inner():
+        raise ValueError("wrong")
+
+    y = tf.py_func(lambda: inner(), [], tf.float32)
+    with tf.Session() as session:
+        with pytest.raises(tf.errors.InvalidArgumentError, match="(?s)ValueError: wrong.*in inner"):
+            session.run(y)
+
+
+def test_arguments_and_results_are_checked():
+    with pytest.raises(ValueError, match="to be callable"):
+        tf.py_function(3, [], tf.float32)
+    with pytest.raises(ValueError, match="to be callable"):
+        tf.py_func(3, [], tf.float32)
+    y = tf.py_function(lambda: tf.Variable(1.0), [], tf.float32)
+    with tf.Session() as session:
+        with pytest.raises(tf.errors.UnknownError, match="Attempting to return a variable"):
+            session.run(y)
+
+
+def test_composite_tensors():
+    rows = tf.ragged.constant([[1, 2, 3], [4]])
+    total = tf.py_function(tf.reduce_sum, [rows], tf.int32)
+    wrong = tf.py_function(lambda x: x, [rows], [tf.int32])
+    with tf.Session() as session:
+        assert session.run(total) == 10
+        with pytest.raises(tf.errors.InvalidArgumentError, match="did not match Tout"):
+            session.run(wrong)
+
+
+def test_make_tensor_proto_adds_no_operation(graph):
+    assert tf.make_ndarray(tf.make_tensor_proto([1.5, 2.0])).dtype == numpy.float32
+    assert not graph.get_operations()
