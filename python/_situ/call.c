@@ -47,7 +47,9 @@ static int find_param(const struct op_signature *signature, PyObject *key) {
 
 static int set_name(struct call *call, PyObject *value) {
   if (value == Py_None) return 0;
-  call->name = PyUnicode_Check(value) ? PyUnicode_AsUTF8(value) : NULL;
+  call->name = PyUnicode_Check(value) ? PyUnicode_AsUTF8(value)
+               : PyBytes_Check(value) ? PyBytes_AS_STRING(value)
+                                      : NULL;
   if (!call->name && !PyErr_Occurred())
     PyErr_Format(PyExc_TypeError, "the name of an op is a str, not %R", value);
   return call->name ? 0 : -1;

@@ -254,8 +254,9 @@ static PyObject *constant(PyObject *self, PyObject *args) {
   (void)self;
   PyObject *value, *dtype = Py_None;
   const char *name = NULL;
+  Py_ssize_t length = 0;
   situ_type type;
-  if (!PyArg_ParseTuple(args, "O|Oz", &value, &dtype, &name)) return NULL;
+  if (!PyArg_ParseTuple(args, "O|Oz#", &value, &dtype, &name, &length)) return NULL;
   if (types_number(dtype, &type)) return NULL;
   struct graph_object *graph = context_graph();
   if (!graph && IS_VALUE(value)) return Py_NewRef(value);

@@ -179,6 +179,25 @@ static PyObject *replace_by_array(PyObject *fetch, void *context) {
   return array_from_tensor(tensor);
 }
 
+/* Checks that a tensor has the value of the Python integer that it was created from. */
+static int check_integer(PyObject *key, PyObject *value, situ_tensor *tensor) {
+  PyObject *array = tensor ? array_from_tensor(tensor) : NULL;
+  const int same = array ? PyObject_RichCompareBool(array, value, Py_EQ) : 0;
+  Py_XDECREF(array);
+  if (same > 0) return 0;
+  PyErr_Clear();
+  PyObject *dtype = PyObject_GetAttrString(key, "dtype");
+  PyObject *kind = dtype ? PyObject_GetAttrString(dtype, "as_numpy_dtype") : NULL;
+  if (kind)
+    PyErr_Format(PyExc_TypeError,
+                 "Type of feed value %S with type %S is not compatible with Tensor type %S. Try "
+                 "explicitly setting the type of the feed tensor to a larger type (e.g. int64).",
+                 value, Py_TYPE(value), kind);
+  Py_XDECREF(dtype);
+  Py_XDECREF(kind);
+  return -1;
+}
+
 /* Converts a fed value; falls back to NumPy. */
 static situ_tensor *feed_tensor(struct session_object *self, PyObject *key, PyObject *value) {
   const situ_type type = ((struct value_object *)key)->type;
@@ -189,6 +208,10 @@ static situ_tensor *feed_tensor(struct session_object *self, PyObject *key, PyOb
     tensor = buffer_value(value, type, true, &unfit);
   else if (value != Py_None && !PyObject_TypeCheck(value, &base_type))
     tensor = convert_value(value, type);
+  if (PyLong_Check(value) && check_integer(key, value, tensor)) {
+    situ_tensor_release(tensor);
+    return NULL;
+  }
   if (tensor) return tensor;
   PyErr_Clear();
   PyObject *array = PyObject_CallMethod((PyObject *)self->graph, "_feedable", "OO", key, value);

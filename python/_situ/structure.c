@@ -32,9 +32,20 @@ static PyObject *map_list(PyObject *structure, structure_leaf *leaf, void *conte
   return result;
 }
 
+/* Returns an empty dict of the type of another one; a defaultdict keeps its default_factory. */
+static PyObject *empty_like(PyObject *dict) {
+  PyObject *factory =
+      PyDict_CheckExact(dict) ? NULL : PyObject_GetAttrString(dict, "default_factory");
+  PyErr_Clear();
+  PyObject *type = (PyObject *)Py_TYPE(dict);
+  PyObject *empty = factory ? PyObject_CallOneArg(type, factory) : PyObject_CallNoArgs(type);
+  Py_XDECREF(factory);
+  return empty;
+}
+
 static PyObject *map_dict(PyObject *structure, structure_leaf *leaf, void *context) {
   PyObject *items = PyDict_Items(structure); /* a copy: leaves may run code that changes the dict */
-  PyObject *dict = items ? PyObject_CallNoArgs((PyObject *)Py_TYPE(structure)) : NULL;
+  PyObject *dict = items ? empty_like(structure) : NULL;
   for (Py_ssize_t i = 0; dict && i < PyList_GET_SIZE(items); i++) {
     PyObject *pair = PyList_GET_ITEM(items, i);
     PyObject *part = structure_map(PyTuple_GET_ITEM(pair, 1), leaf, context);

@@ -391,6 +391,8 @@ class Graph(_situ.Graph):
           ValueError: `name` has characters that are not allowed.
         """
         before = self._scope
+        if isinstance(name, bytes):
+            name = name.decode()
         if not name:
             new = ""
         elif name.endswith("/"):

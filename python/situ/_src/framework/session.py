@@ -3,10 +3,20 @@
 
 from __future__ import annotations
 
+import threading
+import warnings
 import weakref
 
 import _situ
-from situ._src.framework import default_session, device_lib, errors, keywords, partial_run, protos
+from situ._src.framework import (
+    default_session,
+    device_lib,
+    errors,
+    keywords,
+    partial_run,
+    protos,
+    style,
+)
 from situ._src.framework.config import function_options
 from situ._src.framework.graph import Graph, get_default_graph
 from situ._src.profiler import step_stats
@@ -34,6 +44,15 @@ def _check_graph_options(options):
         logs.warn(logs.NO_MIXED_PRECISION)
 
 
+def _wrong_type(argument, wanted, value):
+    """Returns the TypeError for an argument of a session, as 1.15 and 2.x word it."""
+    if style.is_graph_program():
+        return TypeError(f"{argument} must be {wanted}, but got {type(value)}")
+    return TypeError(
+        f"Argument `{argument}` must be {wanted}, but got \"{type(value).__name__}\""
+    )
+
+
 def _checked_target(target):
     """Returns the target of a session as a string.
 
@@ -42,7 +61,7 @@ def _checked_target(target):
       NotFoundError: it is neither empty nor the address of a server.
     """
     if not isinstance(target, (str, bytes, type(None))):
-        raise TypeError(f"target must be a string, but got {type(target)}")
+        raise _wrong_type("target", "a string", target)
     text = target.decode() if isinstance(target, bytes) else target or ""
     if text and not text.startswith(_SERVER):
         raise errors.NotFoundError(
@@ -84,9 +103,9 @@ class Session(_situ.Session):
 
     def __init__(self, target="", graph=None, config=None):
         if config is not None and not isinstance(config, protos.ConfigProto):
-            raise TypeError(f"config must be a tf.ConfigProto, but got {type(config)}")
+            raise _wrong_type("config", "a tf.ConfigProto", config)
         if graph is not None and not isinstance(graph, Graph):
-            raise TypeError(f"graph must be a tf.Graph, but got {type(graph)}")
+            raise _wrong_type("graph", "a tf.Graph", graph)
         target = _checked_target(target)
         if config is not None:
             _check_graph_options(config.graph_options)
@@ -112,7 +131,12 @@ class Session(_situ.Session):
         self._n_cpus = options.get("cpu_devices", 0)
         return options
 
-    graph_def = property(lambda s: s.graph.as_graph_def())
+    @property
+    def graph_def(self):
+        """The graph as a GraphDef, with `_output_shapes` if the config sets infer_shapes."""
+        shapes = self._config is not None and self._config.graph_options.infer_shapes
+        return self.graph.as_graph_def(add_shapes=shapes)
+
     sess_str = property(lambda s: s._target)
 
     @staticmethod
@@ -155,17 +179,31 @@ class Session(_situ.Session):
             raise TypeError(f"run_metadata must be a tf.RunMetadata, but got {type(metadata)}")
         options = options or protos.RunOptions()
         is_traced = metadata is not None and options.trace_level > protos.RunOptions.NO_TRACE
-        trace = _situ.Recording() if is_traced else None
+        is_costed = metadata is not None and self._is_cost_model_due()
+        trace = _situ.Recording() if is_traced or is_costed else None
         result = self._run_watched(fetches, feeds, options.timeout_in_ms or self._timeout_ms, trace)
         if metadata is not None:
             metadata.Clear()
             if trace is not None:
                 records = list(trace.records())
-                records += step_stats.constants(self, self._flat(fetches), feeds or (), records)
+                records += step_stats.unrecorded(self, self._flat(fetches), feeds or (), records)
+            if is_traced:
                 step_stats.fill(metadata.step_stats, records, self.graph)
+            if is_costed:
+                step_stats.fill_costs(metadata.cost_graph, records, self.graph)
             if options.output_partition_graphs:
                 metadata.partition_graphs.extend(step_stats.partitions(self))
         return result
+
+    def _is_cost_model_due(self):
+        """Returns whether this run, one of those with RunMetadata, reports the cost model: every
+        build_cost_model-th one after the first build_cost_model_after."""
+        options = None if self._config is None else self._config.graph_options
+        if options is None or options.build_cost_model <= 0:
+            return False
+        self._n_costed = self.__dict__.get("_n_costed", 0) + 1
+        late = self._n_costed - options.build_cost_model_after
+        return late >= 0 and late % options.build_cost_model == 0
 
     def _flat(self, fetches):
         """Returns the tensors and operations of a structure of fetches."""
@@ -287,8 +325,21 @@ class InteractiveSession(Session):
       config: as for tf.compat.v1.Session.
     """
 
+    _count_lock = threading.Lock()
+    _active_session_count = 0
+
     def __init__(self, target="", graph=None, config=None):
         super().__init__(target, graph, config)
+        with InteractiveSession._count_lock:
+            if InteractiveSession._active_session_count > 0:
+                warnings.warn(
+                    "An interactive session is already active. This can cause out-of-memory "
+                    "errors in some cases. You must explicitly call `InteractiveSession.close()` "
+                    "to release resources held by the other session(s).",
+                    stacklevel=2,
+                )
+            InteractiveSession._active_session_count += 1
+        self._is_counted = True
         self._explicit_graph, self._before = graph, None
         if graph is not None:
             self._before = _situ.swap_graph(graph)
@@ -297,6 +348,9 @@ class InteractiveSession(Session):
     def close(self) -> None:
         """Closes the session, and removes it and its graph as the defaults."""
         super().close()
+        with InteractiveSession._count_lock:
+            InteractiveSession._active_session_count -= self._is_counted
+            self._is_counted = False
         if self in default_session.stack():
             default_session.stack().remove(self)
             if self._explicit_graph is not None and _situ.current_graph() is self._explicit_graph:
