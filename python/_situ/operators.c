@@ -144,6 +144,8 @@ static PyObject *scalar(PyObject *self) {
     PyErr_Clear();
     return array;
   }
+  if (!number && array && PyErr_ExceptionMatches(PyExc_ValueError)) /* NumPy's item() */
+    PyErr_SetString(PyExc_TypeError, "only length-1 arrays can be converted to Python scalars");
   Py_XDECREF(array);
   return number;
 }

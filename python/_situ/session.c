@@ -181,6 +181,7 @@ static PyObject *replace_by_array(PyObject *fetch, void *context) {
 
 /* Checks that a tensor has the value of the Python integer that it was created from. */
 static int check_integer(PyObject *key, PyObject *value, situ_tensor *tensor) {
+  PyErr_Clear();
   PyObject *array = tensor ? array_from_tensor(tensor) : NULL;
   const int same = array ? PyObject_RichCompareBool(array, value, Py_EQ) : 0;
   Py_XDECREF(array);
@@ -208,16 +209,15 @@ static situ_tensor *feed_tensor(struct session_object *self, PyObject *key, PyOb
     tensor = buffer_value(value, type, true, &unfit);
   else if (value != Py_None && !PyObject_TypeCheck(value, &base_type))
     tensor = convert_value(value, type);
-  if (PyLong_Check(value) && check_integer(key, value, tensor)) {
-    situ_tensor_release(tensor);
-    return NULL;
+  if (!tensor) {
+    PyErr_Clear();
+    PyObject *array = PyObject_CallMethod((PyObject *)self->graph, "_feedable", "OO", key, value);
+    tensor = array ? convert_value(array, type) : NULL;
+    Py_XDECREF(array);
   }
-  if (tensor) return tensor;
-  PyErr_Clear();
-  PyObject *array = PyObject_CallMethod((PyObject *)self->graph, "_feedable", "OO", key, value);
-  tensor = array ? convert_value(array, type) : NULL;
-  Py_XDECREF(array);
-  return tensor;
+  if (!PyLong_Check(value) || !check_integer(key, value, tensor)) return tensor;
+  situ_tensor_release(tensor);
+  return NULL;
 }
 
 static int check_shape(PyObject *key, const situ_tensor *tensor) {

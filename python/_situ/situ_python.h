@@ -56,6 +56,7 @@ struct tensor_object {
   PyObject_HEAD situ_tensor *tensor;
   PyObject *shape; /* TensorShape, created on demand */
   PyObject *weak;
+  PyObject *dict; /* of attributes that programs set; usually NULL */
   int cpu; /* tensor in host memory: the index of its CPU device */
 };
 

@@ -326,6 +326,14 @@ static int begin(struct tape_object *self) {
   return 0;
 }
 
+/* _begin(): checks that gradients may be computed, and stops the recording of a tape that is not
+ * persistent. */
+static PyObject *begin_gradients(PyObject *self, PyObject *none) {
+  (void)none;
+  if (begin((struct tape_object *)self)) return NULL;
+  Py_RETURN_NONE;
+}
+
 static situ_status run(struct tape_object *self, situ_tensor **targets, int n_targets,
                        situ_tensor **sources, int n_sources, situ_tensor **gradients,
                        situ_tensor **results, situ_tensor **indices) {
@@ -454,6 +462,7 @@ static PyMethodDef methods[] = {
     {"watch", watch_any, METH_O, "Watches a tensor, or each tensor of a list."},
     {"_watch", watch_tensor, METH_O, "Watches a tensor."},
     {"_watch_variable", watch_variable, METH_VARARGS, "Watches a variable's value."},
+    {"_begin", begin_gradients, METH_NOARGS, "Begins to compute gradients."},
     {"_compute", compute, METH_VARARGS, "Returns the gradients of tensors."},
     {"gradient", (PyCFunction)(void (*)(void))gradient, METH_FASTCALL | METH_KEYWORDS,
      "The gradient of a target with respect to sources."},
@@ -461,6 +470,7 @@ static PyMethodDef methods[] = {
 
 static PyMemberDef members[] = {
     {"_persistent", T_BOOL, offsetof(struct tape_object, persistent), 0, NULL},
+    {"_used", T_BOOL, offsetof(struct tape_object, used), READONLY, NULL},
     {"_recording", T_BOOL, offsetof(struct tape_object, on), READONLY, NULL},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(struct tape_object, weak), READONLY, NULL},
     {"__dictoffset__", T_PYSSIZET, offsetof(struct tape_object, dict), READONLY, NULL},

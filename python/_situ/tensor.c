@@ -24,6 +24,7 @@ PyObject *tensor_wrap(situ_tensor *tensor) {
   self->tensor = tensor;
   self->shape = NULL;
   self->weak = NULL;
+  self->dict = NULL;
   self->cpu = 0;
   return (PyObject *)self;
 }
@@ -52,6 +53,7 @@ static void dealloc(PyObject *object) {
     situ_tensor_release(self->tensor);
   }
   Py_XDECREF(self->shape);
+  Py_CLEAR(self->dict);
   if (n_free < N_FREE)
     free_list[n_free++] = self;
   else
@@ -295,6 +297,7 @@ static PyGetSetDef attributes[] = {
     {"dtype", get_dtype, NULL, "The type of the elements.", NULL},
     {"device", get_device, NULL, "The full name of the device that holds the tensor.", NULL},
     {"ndim", get_ndim, NULL, "The number of dimensions.", NULL},
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 
 /* The package adds the Python methods that graph and eager tensors share. */
@@ -336,5 +339,6 @@ PyTypeObject tensor_type = {
     .tp_as_buffer = &buffer,
     .tp_methods = methods,
     .tp_getset = attributes,
+    .tp_dictoffset = offsetof(struct tensor_object, dict),
     .tp_weaklistoffset = offsetof(struct tensor_object, weak),
 };

@@ -365,3 +365,109 @@ def test_traces_of_steps(tmp_path):
     assert 2 <= len(steps) <= 3 and steps[0] >= 3  # a run reads the step before or after its change
     with open(tmp_path / "traces" / names[0], encoding="utf-8") as file:
         assert any("ApplyGradientDescent" in str(e) for e in json.load(file)["traceEvents"])
+
+
+class _Report(tf.train.SessionRunHook):
+    """Reports an error to the coordinator in the second step."""
+
+    def __init__(self, error):
+        self.error, self.coord, self.steps = error, None, 0
+
+    def after_create_session(self, session, coord):
+        self.coord = coord
+
+    def after_run(self, run_context, run_values):
+        self.steps += 1
+        if self.steps == 2:
+            self.coord.request_stop(self.error)
+
+
+class _Counting(tf.train.SessionCreator):
+    def __init__(self):
+        self.count, self.creator = 0, tf.train.ChiefSessionCreator()
+
+    def create_session(self):
+        self.count += 1
+        return self.creator.create_session()
+
+
+def test_an_error_of_the_coordinator_recreates_the_session(graph):
+    x = tf.constant(3)
+    creator = _Counting()
+    hook = _Report(tf.errors.AbortedError(None, None, "lost"))
+    with tf.train.MonitoredSession(creator, [hook]) as sess:
+        assert [sess.run(x) for _ in range(2)] == [3, 3]
+        assert not sess.should_stop() and creator.count == 2
+        assert sess.run(x) == 3
+
+
+def test_another_error_of_the_coordinator_is_raised_at_the_end(graph):
+    x = tf.constant(3)
+    creator = _Counting()
+    with pytest.raises(RuntimeError, match="broken"):
+        with tf.train.MonitoredSession(creator, [_Report(RuntimeError("broken"))]) as sess:
+            while not sess.should_stop():
+                sess.run(x)
+    assert creator.count == 1
+
+
+def test_step_functions_are_called_again_after_a_loss(graph):
+    x, calls = tf.constant(3), []
+
+    def step(step_context):
+        calls.append(1)
+        if len(calls) == 1:
+            raise tf.errors.UnavailableError(None, None, "lost")
+        return step_context.run_with_hooks(x)
+
+    with tf.train.MonitoredSession() as sess:
+        assert sess.run_step_fn(step) == 3
+        with pytest.raises(ValueError, match="may either have one `step_context` argument"):
+            sess.run_step_fn(lambda step_context, other: None)
+    assert len(calls) == 2
+
+
+def test_a_request_to_stop_outside_of_a_block_is_a_stop_iteration(graph):
+    tf.constant(1)
+    sess = tf.train.MonitoredSession()
+    with pytest.raises(StopIteration):
+        sess.run_step_fn(lambda step_context: step_context.request_stop())
+    assert not sess.should_stop()
+    sess.close()
+    with pytest.raises(RuntimeError, match="Session is already closed"):
+        sess.run(1)
+
+
+def test_initialization_is_repeated_after_a_loss(graph):
+    step, calls = tf.train.get_or_create_global_step(), []
+
+    def init(scaffold, session):
+        calls.append(1)
+        if len(calls) == 1:
+            raise tf.errors.AbortedError(None, None, "lost")
+
+    creator = tf.train.ChiefSessionCreator(tf.train.Scaffold(init_fn=init))
+    with tf.train.MonitoredSession(creator) as sess:
+        assert sess.run(step) == 0
+    assert len(calls) == 2
+
+
+def test_uninitialized_variables_are_a_tensor(graph):
+    a, b = tf.Variable(1, name="a"), tf.get_variable("b", [], use_resource=True)
+    report = tf.report_uninitialized_variables()
+    assert isinstance(report, tf.Tensor) and report.dtype == tf.string
+    with tf.Session() as sess:
+        assert sess.run(report).tolist() == [b"a", b"b"]
+        sess.run(a.initializer)
+        assert sess.run(report).tolist() == [b"b"]
+        sess.run(b.initializer)
+        assert sess.run(report).size == 0
+        assert sess.run(tf.report_uninitialized_variables([])).size == 0
+
+
+def test_a_joined_coordinator_raises_what_is_reported(graph):
+    coord = tf.train.Coordinator()
+    coord.join()
+    with pytest.raises(RuntimeError, match="too late"):
+        coord.request_stop(RuntimeError("too late"))
+    coord.request_stop(tf.errors.OutOfRangeError(None, None, "a clean end"))

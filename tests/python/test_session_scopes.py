@@ -3,11 +3,14 @@
 empty graphs, device functions, and what monitored sessions leave. Expected results are those of
 TensorFlow 2.21."""
 
+import collections
+import warnings
+
 import pytest
 from conftest import run_once
 
 import situ.compat.v1 as tf
-from situ.compat.v1.python.client import device_lib
+from situ.compat.v1.python.client import device_lib, timeline
 
 
 @pytest.mark.parametrize("target", ["INVALID_TARGET", b"local", "localhost:2222", "http://a"])
@@ -234,3 +237,99 @@ for soft in (True, False):
         "3",
     ]
     assert "Could not satisfy explicit device specification '/gpu:0'" in lines[3]
+
+
+@pytest.mark.parametrize(
+    "dtype, value",
+    [(tf.int32, 2**63 - 1), (tf.uint8, 256), (tf.bool, 2), (tf.string, 1)],
+)
+def test_integers_that_the_type_of_a_feed_cannot_represent(graph, dtype, value):
+    x = tf.placeholder(dtype, [])
+    with tf.Session() as sess:
+        with pytest.raises(TypeError, match=f"feed value {value} .* is not compatible with Tensor"):
+            sess.run(x, {x: value})
+
+
+@pytest.mark.parametrize(
+    "dtype, value", [(tf.int32, -5), (tf.uint8, 255), (tf.float32, 2**24), (tf.bool, 1)]
+)
+def test_integers_that_the_type_of_a_feed_can_represent(graph, dtype, value):
+    x = tf.placeholder(dtype, [])
+    with tf.Session() as sess:
+        assert sess.run(x, {x: value}) == value
+
+
+def test_a_sparse_feed_may_omit_the_shape(graph):
+    sparse = tf.sparse_placeholder(tf.float32, shape=[7, 9])
+    with tf.Session() as sess:
+        indices, values = sess.run(
+            [sparse.indices, sparse.values], {sparse: ([[3, 2], [4, 5]], [1.0, 2.0])}
+        )
+    assert indices.tolist() == [[3, 2], [4, 5]] and values.tolist() == [1.0, 2.0]
+
+
+def test_fetched_dicts_keep_their_default_factory(graph):
+    fetches = collections.defaultdict(list, a=tf.constant(1))
+    with tf.Session() as sess:
+        result = sess.run(fetches)
+    assert result == {"a": 1} and result.default_factory is list
+
+
+def test_names_as_bytes(graph):
+    with tf.name_scope(b"scope"):
+        assert tf.constant(1.0, name=b"c").name == "scope/c:0"
+        assert tf.negative(1.0, name=b"n").name == "scope/n:0"
+
+
+def test_infer_shapes_adds_them_to_the_graph_def(graph):
+    tf.constant([[1, 2]])
+    config = tf.ConfigProto(graph_options=tf.GraphOptions(infer_shapes=True))
+    assert "_output_shapes" in tf.Session(config=config).graph_def.node[0].attr
+    assert "_output_shapes" not in tf.Session().graph_def.node[0].attr
+
+
+def test_several_interactive_sessions_warn(graph):
+    with warnings.catch_warnings(record=True) as shown:
+        warnings.simplefilter("always")
+        first = tf.InteractiveSession()
+        first.close()
+        first = tf.InteractiveSession()
+        assert not shown
+        second = tf.InteractiveSession()
+        assert "An interactive session is already active" in str(shown[0].message)
+    second.close()
+    first.close()
+
+
+def test_the_cost_model_is_built_every_n_steps(graph):
+    config = tf.ConfigProto(graph_options=tf.GraphOptions(build_cost_model=3))
+    x = tf.placeholder(tf.float32, [2])
+    y = tf.square(x, name="y")
+    built = []
+    with tf.Session(config=config) as sess:
+        for _ in range(7):
+            metadata = tf.RunMetadata()
+            sess.run(y, {x: [1, 2]}, run_metadata=metadata)
+            built.append(metadata.HasField("cost_graph"))
+            if built[-1]:
+                (node,) = [n for n in metadata.cost_graph.node if n.name == "y"]
+                assert node.output_info[0].size == 8
+    assert built == [False, False, True, False, False, True, False]
+
+
+def test_steps_show_the_memory_and_all_devices(graph):
+    config = tf.ConfigProto(device_count={"CPU": 3})
+    with tf.device("/cpu:1"):
+        a = tf.Variable(1.0)
+    with tf.device("/cpu:2"):
+        b = tf.square(a)
+    metadata = tf.RunMetadata()
+    with tf.Session(config=config) as sess:
+        sess.run(a.initializer)
+        options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+        sess.run(b, options=options, run_metadata=metadata)
+    devices = {d.device[-5:] for d in metadata.step_stats.dev_stats}
+    assert devices == {"CPU:1", "CPU:2"}
+    analysis = timeline.Timeline(metadata.step_stats).analyze_step_stats()
+    assert analysis.allocator_maximums["cpu"].num_bytes >= 8
+    assert "traceEvents" in analysis.chrome_trace.format_to_string()

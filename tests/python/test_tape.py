@@ -396,3 +396,96 @@ def test_forward_accumulator():
     np.testing.assert_allclose(along.jvp(g), [4, 2, -16])
     with pytest.raises(ValueError, match="do not match the shape"):
         tf.autodiff.ForwardAccumulator(x, tf.constant([1.0]))
+
+
+def test_unknown_unconnected_gradients():
+    x = tf.constant(1.0)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+    with pytest.raises(ValueError, match="Unknown value for unconnected_gradients: 'nonsense'"):
+        tape.gradient(x, x, unconnected_gradients="nonsense")
+
+
+@pytest.mark.parametrize("method", ["jacobian", "batch_jacobian"])
+def test_jacobians_use_a_tape_once(method):
+    with tf.GradientTape() as tape:
+        x = tf.constant([[3.0]])
+        tape.watch(x)
+        y = x * x
+    assert getattr(tape, method)(y, x).numpy().ravel().tolist() == [6.0]
+    with pytest.raises(RuntimeError, match="A non-persistent GradientTape can only"):
+        getattr(tape, method)(y, x)
+
+
+def test_a_tape_in_a_function_is_used_once():
+    @tf.function
+    def twice(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = x * x
+        return tape.gradient(y, x), tape.gradient(y, x)
+
+    with pytest.raises(RuntimeError, match="A non-persistent GradientTape can only"):
+        twice(tf.constant(1.0))
+
+
+def test_jacobians_in_loops_need_a_persistent_tape():
+    x = tf.constant([[3.0]])
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = x * x
+    with pytest.raises(RuntimeError, match="persistent=True to compute the jacobian"):
+        tape.jacobian(y, x, experimental_use_pfor=False)
+    with pytest.raises(RuntimeError, match="persistent=True.*parallel_iterations"):
+        tape.batch_jacobian(y, x, parallel_iterations=8)
+    assert tape.batch_jacobian(y, x).numpy().tolist() == [[[6.0]]]
+
+
+def test_shapes_of_batch_jacobians():
+    x = tf.zeros([2])
+    with tf.GradientTape(persistent=True) as tape:
+        y = tf.zeros([2, 2])
+        z = tf.zeros([3, 2])
+    for target, source in [(y, x), (x, y)]:
+        with pytest.raises(ValueError, match="must have rank at least 2"):
+            tape.batch_jacobian(target, source)
+    with pytest.raises(ValueError, match="Need first dimension of target shape"):
+        tape.batch_jacobian(z, y)
+    assert tape.batch_jacobian(y, y[:, :1]).numpy().tolist() == np.zeros([2, 2, 1]).tolist()
+
+
+def test_jacobians_of_empty_tensors():
+    x = tf.zeros([1, 0])
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        y = x**2
+    assert tape.batch_jacobian(y, x).shape == [1, 0, 0]
+    assert tape.jacobian(y, x).shape == [1, 0, 1, 0]
+
+
+def test_watching_a_sparse_tensor_watches_its_values():
+    with tf.GradientTape() as tape:
+        values = tf.constant([1.0, 2.0])
+        sparse = tf.SparseTensor([[0, 0], [1, 2]], values, [3, 4])
+        tape.watch(sparse)
+        total = tf.sparse.reduce_sum(sparse)
+    assert tape.gradient(total, values).numpy().tolist() == [1.0, 1.0]
+
+
+def test_gather_nd_of_slices_has_a_sparse_gradient():
+    x = tf.Variable([[1.0], [2.0]])
+    with tf.GradientTape() as tape:
+        y = tf.gather_nd(x, [[1]])
+    gradient = tape.gradient(y, x)
+    assert isinstance(gradient, tf.IndexedSlices)
+    assert gradient.indices.numpy().tolist() == [1]
+
+
+def test_tensors_take_attributes_and_convert_only_as_scalars():
+    x = tf.constant([1.0, 2.0])
+    x.note = "kept"
+    assert x.note == "kept"
+    for convert in (int, float):
+        with pytest.raises(TypeError):
+            convert(x)
+    assert tf.unstack(tf.constant([], tf.int32), 0) == []

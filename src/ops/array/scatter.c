@@ -275,7 +275,14 @@ static struct term gather(struct gradient *g, struct term params, struct term in
                        ATTRS(gradient_keep(g, "bad_indices_policy")));
 }
 
+/* Index tuples of length 1 select slices, as those of Gather do. */
 static void gather_nd_grad(struct gradient *g) {
+  const situ_shape tuples = gradient_shape(g, g->in[1]);
+  if (tuples.rank == 2 && tuples.dim[1] == 1) {
+    const struct term all = gradient_ints(g, (const int64_t[]){-1}, 1);
+    g->dx[0] = gradient_slices(g, g->dy[0], OP(g, "Reshape", g->in[1], all), g->in[0]);
+    return;
+  }
   struct term shape = gradient_shape_of(g, g->in[0]);
   if (gradient_type(g, g->in[1]) == SITU_INT64)
     shape = gradient_emit(g, "Cast", TERMS(shape), ATTRS(situ_attr_type("DstT", SITU_INT64)));

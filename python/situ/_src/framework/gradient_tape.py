@@ -105,7 +105,10 @@ class GradientTape(_situ.Tape):
         targets = [t._situ_tensor_() if hasattr(t, "_situ_tensor_") else t for t in targets]
         inside = [t for t in targets if isinstance(t, GraphTensor)]
         if inside:
-            found = graph_gradients(inside[0].graph, targets, wanted, given, zero=zero)
+            self._begin()
+            found = graph_gradients(
+                inside[0].graph, targets, wanted, given, "gradient_tape/", zero=zero
+            )
         else:
             found = self._eager(targets, wanted, given, zero)
         found = [g if x is w else like_source(x, g) for x, w, g in zip(asked, wanted, found)]
@@ -142,12 +145,29 @@ class GradientTape(_situ.Tape):
         """Creates the IndexedSlices of a sparse gradient."""
         return IndexedSlices(values, indices, convert_to_tensor(source.shape.as_list(), "int32"))
 
+    def _check_used(self):
+        """Raises RuntimeError if the tape was used before and is not persistent."""
+        if self._used and not self._persistent:
+            raise RuntimeError(
+                "A non-persistent GradientTape can only be used to compute one set of gradients "
+                "(or jacobians)"
+            )
+
+    def _check_loop(self, method, pfor):
+        """Raises RuntimeError if a method needs the tape several times, and it is not
+        persistent."""
+        self._check_used()
+        if not pfor and not self._persistent and _situ.current_graph() is None:
+            raise RuntimeError(
+                f"GradientTape must be created with persistent=True to compute the {method} with "
+                "eager execution enabled and with experimental_use_pfor set to False."
+            )
+
     @contextlib.contextmanager
     def _as_persistent(self):
         """Makes the tape persistent within the block."""
         before = self._persistent
-        if self._recording and not before:
-            self._pop()
+        self._begin()
         self._persistent = True
         try:
             yield
@@ -174,8 +194,13 @@ class GradientTape(_situ.Tape):
         Returns:
           Tensors of shape `target.shape + source.shape` in the structure of `sources`; None where
           the target does not depend on a source, unless `unconnected_gradients` is ZERO.
+
+        Raises:
+          RuntimeError: the tape was used before, or is not persistent although
+            `experimental_use_pfor` is False.
         """
-        del parallel_iterations, experimental_use_pfor  # ways to the same result
+        del parallel_iterations  # a hint for speed
+        self._check_loop("jacobian", experimental_use_pfor)
         target = convert_to_tensor(target)
         shape = [int(d) for d in target.shape]
         count = 1
@@ -195,11 +220,13 @@ class GradientTape(_situ.Tape):
         found = []
         for k, source in enumerate(wanted):
             parts = [None if row[k] is None else convert_to_tensor(row[k]) for row in rows]
-            found.append(
-                None
-                if any(p is None for p in parts)
-                else op("Reshape", op("Pack", parts), shape + [int(d) for d in source.shape])
-            )
+            inner = [int(d) for d in source.shape]
+            if not parts:
+                found.append(op("Fill", shape + inner, convert_to_tensor(0, target.dtype)))
+            elif any(p is None for p in parts):
+                found.append(None)
+            else:
+                found.append(op("Reshape", op("Pack", parts), shape + inner))
         return nest.pack_sequence_as(sources, found)
 
     def batch_jacobian(
@@ -221,10 +248,26 @@ class GradientTape(_situ.Tape):
           experimental_use_pfor: has no effect: each element of an example takes a backward pass.
 
         Returns:
-          A tensor of shape [batch, *target.shape[1:], *source.shape[1:]], or None if the target
-          does not depend on the source.
+          A tensor of shape [batch, *target.shape[1:], *source.shape[1:]]; zeros if the target does
+          not depend on the source.
+
+        Raises:
+          RuntimeError: the tape was used before, or is not persistent although that is required.
+          ValueError: the ranks are less than 2, or the first dimensions differ.
         """
-        del parallel_iterations, experimental_use_pfor  # ways to the same result
+        self._check_used()
+        wide, deep = tensor_shape.as_shape(target.shape), tensor_shape.as_shape(source.shape)
+        first = [None if s.rank is None else s.with_rank_at_least(2).dims[0] for s in (wide, deep)]
+        if None not in first and not first[0].is_compatible_with(first[1]):
+            raise ValueError(
+                f"Need first dimension of target shape ({wide}) and source shape ({deep}) to match."
+            )
+        self._check_loop("batch_jacobian", experimental_use_pfor)
+        if parallel_iterations is not None and not self._persistent:
+            raise RuntimeError(
+                "GradientTape must be created with persistent=True to compute the batch_jacobian "
+                "with parallel_iterations."
+            )
         shape = [int(d) for d in target.shape]
         count = 1
         for size in shape[1:]:
@@ -238,10 +281,10 @@ class GradientTape(_situ.Tape):
                         target, source, op("Reshape", ones, shape), unconnected_gradients
                     )
                 )
-        if any(r is None for r in rows):
-            return None
-        rows = [convert_to_tensor(row) for row in rows]
         inner = [int(d) for d in source.shape][1:]
+        if not rows or any(r is None for r in rows):
+            return op("Fill", shape + inner, convert_to_tensor(0, target.dtype))
+        rows = [convert_to_tensor(row) for row in rows]
         return op("Reshape", op("Pack", rows, axis=1), shape + inner)
 
 

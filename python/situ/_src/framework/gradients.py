@@ -11,7 +11,7 @@ import types
 import _situ
 from situ._src.framework import nest
 from situ._src.framework.api import OPS, export
-from situ._src.framework.indexed_slices import IndexedSlices, add, is_slices
+from situ._src.framework.indexed_slices import IndexedSlices, add
 from situ._src.framework.keywords import with_order
 from situ._src.framework.scopes import name_scope
 from situ._src.ops.array_ops import convert_to_tensor, op
@@ -62,8 +62,17 @@ def like_source(source, gradient):
 
 
 def is_zero(unconnected) -> bool:
-    """Returns whether unconnected gradients are zeros."""
-    return UnconnectedGradients(unconnected) is UnconnectedGradients.ZERO
+    """Returns whether unconnected gradients are zeros.
+
+    Raises:
+      ValueError: the argument is not a value of UnconnectedGradients.
+    """
+    try:
+        return UnconnectedGradients(unconnected) is UnconnectedGradients.ZERO
+    except ValueError:
+        raise ValueError(
+            f"Unknown value for unconnected_gradients: {unconnected!r}"
+        ) from None
 
 
 def source_in(graph, source):
@@ -119,7 +128,7 @@ def _in_graph(graph, function):
     def call(operation, grads):
         with graph.as_default():
             return [
-                convert_to_tensor(g) if is_slices(g) else g
+                g if g is None or isinstance(g, _situ.GraphTensor) else convert_to_tensor(g)
                 for g in flat(function(operation, grads))
             ]
 

@@ -185,7 +185,7 @@ class Session(_situ.Session):
         if metadata is not None:
             metadata.Clear()
             if trace is not None:
-                records = list(trace.records())
+                records = step_stats.on_devices(trace.records(), self._places())
                 records += step_stats.unrecorded(self, self._flat(fetches), feeds or (), records)
             if is_traced:
                 step_stats.fill(metadata.step_stats, records, self.graph)

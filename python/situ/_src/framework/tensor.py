@@ -6,7 +6,14 @@ from __future__ import annotations
 
 import _situ
 from _situ import EagerTensor, GraphTensor, Tensor
-from situ._src.framework import default_session, device_spec, dtypes, errors, node_def
+from situ._src.framework import (
+    default_session,
+    device_spec,
+    dtypes,
+    errors,
+    node_def,
+    tensor_shape,
+)
 
 Operation = _situ.Operation
 
@@ -314,11 +321,13 @@ def constant_value(tensor):
     """Returns the value of a tensor if it can be computed while the graph is built.
 
     Args:
-      tensor: a tensor of a graph, or an eager tensor.
+      tensor: a tensor of a graph, or an eager tensor; a TensorShape is returned as it is.
 
     Returns:
       A NumPy array, or None if the value is not known.
     """
+    if isinstance(tensor, tensor_shape.TensorShape):
+        return tensor
     if isinstance(tensor, EagerTensor):
         return tensor.numpy()
     value = getattr(tensor, "_constant", None)

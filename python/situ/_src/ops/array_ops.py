@@ -349,8 +349,8 @@ def unstack(
         num = None if known.rank is None else known.as_list()[axis]
         if num is None:
             raise ValueError(f"Cannot infer num from shape {value.shape}")
-        if num == 0:
-            return []
+    if num == 0 and 0 in tensor_shape.as_shape(value.shape):
+        return []
     return op("Unpack", value, num=num, axis=axis, name=name)
 
 

@@ -36,6 +36,14 @@ def _live(fetches, feeds, graph):
         waiting += [*operation.inputs, *operation.control_inputs]
 
 
+def on_devices(records, places):
+    """Returns the records of a trace with the device that each operation is placed on: all CPU
+    devices share one queue."""
+    return [
+        r if r[3] is not None else (*r[:2], places.get(r[0], r[2]), *r[3:]) for r in records
+    ]
+
+
 def unrecorded(session, fetches, feeds, records):
     """Returns records of the operations of a run that execute nothing: constants, whose values are
     part of the compiled program, and those whose outputs share memory with their inputs, such as

@@ -20,7 +20,7 @@ class Coordinator:
         clean = clean_stop_exception_types
         self._clean = (errors.OutOfRangeError,) if clean is None else tuple(clean)
         self._lock, self._stop = threading.Lock(), threading.Event()
-        self._error, self._threads, self._joined = None, set(), False
+        self._error, self._registered_threads, self._joined = None, set(), False
 
     joined = property(lambda s: s._joined)
 
@@ -33,9 +33,11 @@ class Coordinator:
         """
         with self._lock:
             error = ex[1] if isinstance(ex, tuple) else ex
-            if self._stop.is_set() and self._joined and error is not None:
-                raise error
-            if error is not None and self._error is None and not isinstance(error, self._clean):
+            if isinstance(error, self._clean):
+                error = None
+            if self._joined and error is not None:
+                raise error  # nobody would report it
+            if error is not None and self._error is None and not self._stop.is_set():
                 logs.info("Error reported to Coordinator: %s, %s", type(error), error)
                 self._error = error
             self._stop.set()
@@ -60,7 +62,7 @@ class Coordinator:
 
     def register_thread(self, thread):
         with self._lock:
-            self._threads.add(thread)
+            self._registered_threads.add(thread)
 
     def raise_requested_exception(self):
         """Raises the exception that a thread reported."""
@@ -80,7 +82,7 @@ class Coordinator:
           RuntimeError: threads still run.
         """
         with self._lock:
-            threads = list(self._threads | set(threads or ()))
+            threads = list(self._registered_threads | set(threads or ()))
         while any(t.is_alive() for t in threads) and not self.wait_for_stop(1.0):
             pass
         end = time.time() + stop_grace_period_secs
@@ -89,8 +91,8 @@ class Coordinator:
                 thread.join(max(0.0, end - time.time()))
         late = [t.name for t in threads if t.is_alive() and t is not threading.current_thread()]
         with self._lock:
-            self._joined, self._threads = True, set()
-            error, self._error = self._error, None
+            self._joined, self._registered_threads = True, set()
+            error = self._error
         if error is not None:
             raise error
         if late and not ignore_live_threads:

@@ -3,23 +3,19 @@
 hooks."""
 
 import contextlib
+import functools
+import inspect
 
 import _situ
-from situ._src.framework import api, errors, logs
+from situ._src.framework import api, errors
 from situ._src.framework.api import export
 from situ._src.framework.graph import GraphKeys, get_default_graph
-from situ._src.framework.protos import RunOptions
-from situ._src.profiler.step_stats import RunMetadata
+from situ._src.training import wrapped_session
 from situ._src.training.coordinator import Coordinator
 from situ._src.training.saver_hooks import CheckpointSaverHook, StepCounterHook, SummarySaverHook
 from situ._src.training.scaffold import Scaffold, SessionManager
-from situ._src.training.session_run_hook import SessionRunArgs, SessionRunContext, SessionRunValues
 
 USE_DEFAULT = object()
-_LOST = (
-    errors.AbortedError,
-    errors.UnavailableError,
-)  # errors after which a new session is created
 
 
 @export(v1="train.SessionCreator")
@@ -85,136 +81,106 @@ class WorkerSessionCreator(ChiefSessionCreator):
         return self._session_manager().wait_for_session(self._master, self._config, self._most)
 
 
-def _merged(options, asked):
-    """Merges run options."""
-    result = RunOptions()
-    for field in RunOptions.DESCRIPTOR.fields:
-        if field.message_type is None:
-            value = max(getattr(options, field.name), getattr(asked, field.name))
-            setattr(result, field.name, value)
-    return result
+class _CoordinatedSessionCreator(SessionCreator):
+    """Creates sessions with hooks and a coordinator."""
 
+    def __init__(self, session_creator, graph, hooks, stop_grace_period_secs):
+        self._creator, self._graph, self._hooks = session_creator, graph, hooks
+        self._grace = stop_grace_period_secs
+        self.coord = self.tf_sess = None
 
-class _Hooked:
-    """Runs a session with the requests of hooks and passes them the results."""
-
-    def __init__(self, session, hooks):
-        self.session, self.hooks, self.stop = session, hooks, False
-
-    def run(self, fetches, feed_dict=None, options=None, run_metadata=None):
-        if self.stop:
-            raise RuntimeError("Run called even after should_stop requested.")
-        context = SessionRunContext(SessionRunArgs(fetches, feed_dict), self.session)
-        wanted, feeds = {"caller": fetches}, dict(feed_dict or {})
-        extra = {} if options is None and run_metadata is None else {"options": options}
-        for hook in self.hooks:
-            asked = hook.before_run(context)
-            if asked is None:
-                continue
-            if asked.fetches is not None:
-                wanted[hook] = asked.fetches
-            clash = set(feeds) & set(asked.feed_dict or {})
-            if clash:
-                raise RuntimeError("Same tensor is fed by two hooks.")
-            feeds.update(asked.feed_dict or {})
-            if asked.options is not None:
-                extra["options"] = _merged(extra.get("options") or RunOptions(), asked.options)
-        metadata = RunMetadata() if run_metadata is None else run_metadata
-        if extra:
-            extra["run_metadata"] = metadata
-        results = self.session.run(wanted, feeds, **extra)
-        for hook in self.hooks:
-            hook.after_run(
-                context, SessionRunValues(results.get(hook), extra.get("options"), metadata)
-            )
-        self.stop = self.stop or context.stop_requested
-        return results["caller"]
+    def create_session(self):
+        with self._graph.as_default():
+            self.tf_sess = self._creator.create_session()
+            self.coord = Coordinator(clean_stop_exception_types=[])
+            if self._graph.get_collection(GraphKeys.QUEUE_RUNNERS):
+                api.V1["train.start_queue_runners"](sess=self.tf_sess, coord=self.coord)
+            for hook in self._hooks:
+                hook.after_create_session(self.tf_sess, self.coord)
+        return wrapped_session.CoordinatedSession(
+            wrapped_session.HookedSession(self.tf_sess, self._hooks), self.coord, self._grace
+        )
 
 
 class _MonitoredSession:
     """A session with hooks. With should_recover, if a device or process is lost, `run` creates a
     new one from the last checkpoint."""
 
+    StepContext = wrapped_session.StepContext
+
     def __init__(self, session_creator, hooks, should_recover, stop_grace_period_secs=120):
         self._graph = get_default_graph()
         self._was_finalized = self._graph.finalized
-        self._hooks, self._recover = list(hooks or []), should_recover
-        self._grace, self._creator = (
-            stop_grace_period_secs,
-            session_creator or ChiefSessionCreator(),
-        )
-        self._hooked = self._coord = None
+        self._hooks = list(hooks or [])
         for hook in self._hooks:
             hook.begin()
-        self._open()
-
-    def _open(self):
-        with self._graph.as_default():
-            session = self._creator.create_session()
-            self._coord = Coordinator(clean_stop_exception_types=[])
-            if self._graph.get_collection(GraphKeys.QUEUE_RUNNERS):
-                api.V1["train.start_queue_runners"](sess=session, coord=self._coord)
-            for hook in self._hooks:
-                hook.after_create_session(session, self._coord)
-        self._hooked = _Hooked(session, self._hooks)
+        self._coordinated_creator = _CoordinatedSessionCreator(
+            session_creator or ChiefSessionCreator(),
+            self._graph,
+            self._hooks,
+            stop_grace_period_secs,
+        )
+        if should_recover:
+            self._sess = wrapped_session.RecoverableSession(self._coordinated_creator)
+        else:
+            self._sess = self._coordinated_creator.create_session()
 
     graph = property(lambda s: s._graph)
-    _tf_sess = property(lambda s: lambda: s._hooked.session if s._hooked else None)
+
+    def _tf_sess(self):
+        return self._coordinated_creator.tf_sess
+
+    def _is_closed(self):
+        return self._tf_sess() is None
 
     def _need(self):
-        if self._hooked is None:
+        if self._sess is None:
             raise RuntimeError("Session is already closed.")
-        return self._hooked
+        return self._sess
 
     def run(self, fetches, feed_dict=None, options=None, run_metadata=None):
         """Runs the session with hooks; see Session.run."""
-        while True:
-            try:
-                if self._hooked is None and self._creator is not None and self._recover:
-                    self._open()
-                return self._need().run(fetches, feed_dict, options, run_metadata)
-            except _LOST as error:
-                if not self._recover:
-                    raise
-                logs.info(
-                    "An error was raised. This may be due to a preemption in a connected "
-                    "worker or parameter server. The current session will be closed and a "
-                    "new session will be created. Error: %s",
-                    error,
-                )
-                self._shut()
-            except Exception:
-                self._coord.raise_requested_exception()
-                raise
+        return self._need().run(fetches, feed_dict, options, run_metadata)
 
     def run_step_fn(self, step_fn):
-        """Calls step_fn(step_context), which can run with and without hooks; does not recover."""
-        return step_fn(StepContext(self._need().session, self._need().run, self._need()))
+        """Calls step_fn(step_context), which can run with and without hooks.
+
+        Args:
+          step_fn: a function with the argument `step_context`, a
+            tf.compat.v1.train.MonitoredSession.StepContext. It may be called again after a worker
+            was lost.
+
+        Returns:
+          What `step_fn` returns.
+
+        Raises:
+          StopIteration: `step_fn` called `step_context.request_stop()`.
+          ValueError: `step_fn` has other arguments.
+        """
+        arguments = _names_of_arguments(step_fn)
+        if arguments not in (("step_context",), ("self", "step_context")):
+            raise ValueError(
+                "`step_fn` may either have one `step_context` argument, or `self` and "
+                "`step_context` arguments if it's an instance method. Got "
+                f"{arguments} instead."
+            )
+        return self._need().run_step_fn(step_fn, self._tf_sess(), None)
 
     def should_stop(self):
-        return self._hooked is None or self._hooked.stop or self._coord.should_stop()
-
-    def _shut(self):
-        hooked, self._hooked = self._hooked, None
-        if hooked is None:
-            return
-        self._coord.request_stop()
-        try:
-            self._coord.join(stop_grace_period_secs=self._grace, ignore_live_threads=True)
-        finally:
-            hooked.session.close()
+        return self._sess is None or self._sess.should_stop()
 
     def _close_internal(self, failed):
         try:
             if not failed:
                 with self._graph.as_default():
                     for hook in self._hooks:
-                        hook.end(self._need().session)
+                        hook.end(self._tf_sess())
         finally:
-            self._recover = False
             try:
-                self._shut()
+                self._need().close()
             finally:
+                self._sess = None
+                self._coordinated_creator.coord = self._coordinated_creator.tf_sess = None
                 if not self._was_finalized:
                     self._graph._unsafe_unfinalize()
 
@@ -227,30 +193,27 @@ class _MonitoredSession:
         return self
 
     def __exit__(self, kind, error, trace):
-        done = kind is not None and issubclass(kind, (errors.OutOfRangeError, StopIteration))
+        done = kind is None or kind in (errors.OutOfRangeError, StopIteration)
         self._inside.close()
-        if self._hooked is None and kind is None:
-            return False
-        self._close_internal(kind is not None and not done)
+        self._close_internal(not done)
         return done
 
 
-class StepContext:
-    """The argument of a function of run_step_fn."""
-
-    def __init__(self, session, run_with_hooks_fn, hooked):
-        self.session, self.run_with_hooks, self._hooked = session, run_with_hooks_fn, hooked
-
-    def request_stop(self):
-        self._hooked.stop = True
-        raise StopIteration("step_fn has requested the iterations to stop.")
+def _names_of_arguments(function):
+    """Returns the names of the arguments that a caller passes to a function."""
+    if isinstance(function, functools.partial):
+        bound, names = set(function.keywords), _names_of_arguments(function.func)
+        return tuple(n for n in names[len(function.args) :] if n not in bound)
+    return tuple(
+        n
+        for n, p in inspect.signature(function).parameters.items()
+        if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+    )
 
 
 @export(v1="train.MonitoredSession")
 class MonitoredSession(_MonitoredSession):
     """A session with hooks that is created again when a worker or parameter server is lost."""
-
-    StepContext = StepContext
 
     def __init__(self, session_creator=None, hooks=None, stop_grace_period_secs=120):
         super().__init__(session_creator, hooks, True, stop_grace_period_secs)
@@ -276,7 +239,8 @@ class SingularMonitoredSession(_MonitoredSession):
         super().__init__(creator, hooks, False, stop_grace_period_secs)
 
     def raw_session(self):
-        return self._need().session
+        """Returns the session without hooks, or None if it is closed."""
+        return self._tf_sess()
 
 
 def _intervals(

@@ -116,7 +116,12 @@ class CheckpointSaverHook(SessionRunHook):
         logs.info("Saving checkpoints for %d into %s.", step, self._path)
         for listener in self._listeners:
             listener.before_save(session, step)
-        self.saver.save(session, self._path, global_step=int(step))
+        self.saver.save(
+            session,
+            self._path,
+            global_step=int(step),
+            write_meta_graph=self._save_graph_def,
+        )
         self._writer.add_session_log(
             SessionLog(status=SessionLog.CHECKPOINT, checkpoint_path=self._path), step
         )

@@ -59,6 +59,8 @@ class Scaffold:
         local_init_feed_dict=None,
     ):
         other = copy_from_scaffold
+        if other is not None and not isinstance(other, Scaffold):
+            raise TypeError("copy_from_scaffold is not a Scaffold instance.")
         self._init_fn = init_fn if init_fn is None else lambda sess: init_fn(self, sess)
         if other is not None and init_fn is None:
             self._init_fn = other.init_fn

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-import numpy
-
 from situ._src.framework import default_session, errors
 from situ._src.framework.api import export
 from situ._src.framework.dtypes import as_dtype
-from situ._src.framework.graph import get_default_graph
+from situ._src.framework.graph import get_default_graph, scope
 from situ._src.framework.tensor_shape import TensorShape
 from situ._src.ops.array_ops import op
+from situ._src.ops.constant_op import constant
+from situ._src.ops.unique_sort_ops import boolean_mask
 from situ._src.variables.resource_variable import ResourceVariable
 from situ._src.variables.variable import global_variables, local_variables
 
@@ -70,19 +70,24 @@ def is_variable_initialized(variable):
 
 @export(v1="report_uninitialized_variables")
 def report_uninitialized_variables(var_list=None, name="report_uninitialized_variables"):
-    """Returns a fetch with the names of variables without a value.
+    """Returns a tensor with the names of variables without a value.
 
     Args:
       var_list: the variables; by default all global and local ones.
-      name: a name for the operation.
+      name: a name for the operations.
+
+    Returns:
+      A vector of strings.
     """
     variables = global_variables() + local_variables() if var_list is None else list(var_list)
-
-    def compute(session):
-        names = [v.op.name.encode() for v in uninitialized(session, variables)]
-        return numpy.array(names, dtype=object)
-
-    return Probe(name, "string", [None], compute)
+    with scope(name):
+        known = [is_variable_initialized(v) for v in variables]
+        with get_default_graph().device("/cpu:0"):
+            names = constant([v.op.name for v in variables], "string")
+            if not variables:
+                return names
+            missing = op("LogicalNot", op("Pack", known))
+            return boolean_mask(names, missing)
 
 
 @export(v1="assert_variables_initialized")
