@@ -12,6 +12,7 @@ struct tape_object {
   PyObject *variables; /* dict: variable -> list of its watched tensors */
   PyObject *dict, *weak;
   char persistent, watches, on, used;
+  int first; /* the number of operations of the graph that was built when recording began */
 };
 
 /* The active tapes are stack[base] to stack[top - 1]; those below are paused. */
@@ -83,6 +84,8 @@ static int push(struct tape_object *self) {
                            "already-active tape."),
            -1;
   if (top == MOST_TAPES) return PyErr_SetString(PyExc_RuntimeError, "too many tapes"), -1;
+  const struct graph_object *graph = context_graph();
+  if (graph) self->first = situ_graph_count(graph->graph);
   stack[top++] = (struct tape_object *)Py_NewRef((PyObject *)self);
   tape_count = top - base;
   self->on = 1;
@@ -470,7 +473,9 @@ static PyMethodDef methods[] = {
 
 static PyMemberDef members[] = {
     {"_persistent", T_BOOL, offsetof(struct tape_object, persistent), 0, NULL},
+    {"_watches", T_BOOL, offsetof(struct tape_object, watches), READONLY, NULL},
     {"_used", T_BOOL, offsetof(struct tape_object, used), READONLY, NULL},
+    {"_first_operation", T_INT, offsetof(struct tape_object, first), READONLY, NULL},
     {"_recording", T_BOOL, offsetof(struct tape_object, on), READONLY, NULL},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(struct tape_object, weak), READONLY, NULL},
     {"__dictoffset__", T_PYSSIZET, offsetof(struct tape_object, dict), READONLY, NULL},

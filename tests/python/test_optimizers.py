@@ -119,8 +119,10 @@ def test_what_cannot_be_optimized():
         optimizer.apply_gradients([])
     with pytest.raises(ValueError, match="No gradients provided for any variable"):
         optimizer.apply_gradients([(None, w)])
-    with pytest.raises(TypeError, match="Variable must be a tf.Variable"):
+    with pytest.raises(NotImplementedError, match="Trying to update a Tensor"):
         optimizer.apply_gradients([(tf.constant(1.0), tf.constant(1.0))])
+    with pytest.raises(TypeError, match="Variable must be a tf.Variable"):
+        optimizer.apply_gradients([(tf.constant(1.0), 1.0)])
     with pytest.raises(ValueError, match="do not have the same shape"):
         optimizer.apply_gradients([(tf.ones([2]), w)])
 
@@ -165,3 +167,26 @@ def test_moving_average_of_a_tensor_begins_at_0(debias, wanted):
         for value in wanted:
             sess.run(keep, {x: 3.0})
             np.testing.assert_allclose(sess.run(averages.average(x)), value, rtol=1e-5)
+
+
+def test_a_function_as_loss_finds_its_resource_variables(graph):
+    v = tf.get_variable("v", initializer=2.0, use_resource=True)
+    tf.get_variable("other", initializer=2.0, use_resource=True)
+    optimizer = tf.train.GradientDescentOptimizer(1.0)
+    pairs = optimizer.compute_gradients(lambda: v * v)
+    assert [variable for _, variable in pairs] == [v]
+    train = optimizer.apply_gradients(pairs)
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        sess.run(train)
+        assert sess.run(v) == -2.0
+
+
+def test_gradients_of_tensors_cannot_be_applied(graph):
+    x = tf.constant(1.0)
+    optimizer = tf.train.GradientDescentOptimizer(3.0)
+    pairs = optimizer.compute_gradients(lambda: x * x, [x])
+    with tf.Session() as sess:
+        assert sess.run(pairs[0][0]) == 2.0
+    with pytest.raises(NotImplementedError, match="Trying to update a Tensor"):
+        optimizer.apply_gradients(pairs)

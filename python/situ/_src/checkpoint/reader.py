@@ -15,10 +15,18 @@ from situ._src.checkpoint.state import DATA, checkpoint_exists, latest_checkpoin
 from situ._src.framework import errors
 from situ._src.framework.api import export
 from situ._src.framework.dtypes import as_dtype
+from situ._src.framework.message_classes import enum_type
+from situ._src.ops.gfile import local_path
+
+_DataType = enum_type("tensorflow.DataType")
 
 
-def write(prefix, arrays, metadata=None):
-    """Writes a checkpoint: the data file first, then the index, a readable list of its tensors."""
+def write(prefix, arrays, metadata=None, single_file=False):
+    """Writes a checkpoint: the data file first, then the index, a readable list of its tensors; or
+    a single file."""
+    if single_file:
+        safetensors.write(prefix, arrays, metadata)
+        return
     _situ.write_checkpoint(prefix, safetensors.entries(arrays), metadata or {})
 
 
@@ -39,6 +47,11 @@ def _decode(data, shape):
     return strings.reshape(shape)
 
 
+def _proto_name(dtype):
+    """Returns the name of a type in protocol messages: "DT_FLOAT"."""
+    return _DataType.Name(dtype.as_datatype_enum)
+
+
 class CheckpointReader:
     """Reads tensors of a checkpoint by name.
 
@@ -50,7 +63,7 @@ class CheckpointReader:
     """
 
     def __init__(self, prefix):
-        self._prefix = os.fspath(prefix)
+        self._prefix = local_path(prefix)
         if not checkpoint_exists(self._prefix):
             raise errors.NotFoundError(
                 None,
@@ -60,7 +73,11 @@ class CheckpointReader:
             )
         bundled = tensor_bundle.is_bundle(self._prefix)
         self._file = (
-            tensor_bundle.File(self._prefix) if bundled else safetensors.File(self._prefix + DATA)
+            tensor_bundle.File(self._prefix)
+            if bundled
+            else safetensors.File(
+                self._prefix + DATA if os.path.exists(self._prefix + DATA) else self._prefix
+            )
         )
         self._strings = json.loads(self.metadata.get("strings", "{}"))
 
@@ -104,7 +121,8 @@ class CheckpointReader:
         """Returns a list of the tensors, one line each."""
         types, sizes = self.get_variable_to_dtype_map(), self.get_variable_to_shape_map()
         return "".join(
-            f"{k} (DT_{types[k].name.upper()}) {tuple(sizes[k])}\n" for k in sorted(types)
+            f"{k} ({_proto_name(types[k])}) [{','.join(map(str, sizes[k]))}]\n"
+            for k in sorted(types)
         ).encode()
 
 
@@ -131,7 +149,7 @@ def load_checkpoint(ckpt_dir_or_file) -> CheckpointReader:
       NotFoundError: there is no checkpoint with the prefix.
       ValueError: the directory has no checkpoint.
     """
-    path = os.fspath(ckpt_dir_or_file)
+    path = local_path(ckpt_dir_or_file)
     if os.path.isdir(path):
         latest = latest_checkpoint(path)
         if latest is None:

@@ -9,12 +9,14 @@ import threading
 
 import numpy
 
+import _situ
 from situ._src.checkpoint import reader as checkpoint_reader
 from situ._src.checkpoint import sliced_variables, state
 from situ._src.framework import errors
 from situ._src.framework.api import export
 from situ._src.framework.graph import GraphKeys, get_default_graph
 from situ._src.framework.keywords import unsupported
+from situ._src.ops.gfile import local_path
 from situ._src.training import slot_creator
 from situ._src.variables.partitioned_variable import PartitionedVariable
 from situ._src.variables.variable import Variable, global_variables, local_variables
@@ -29,6 +31,19 @@ _MISMATCH = (
     "current graph and the graph from the checkpoint. Please ensure that you have not "
     "altered the graph expected based on the checkpoint. Original error:\n\n"
 )
+
+
+def _checked_session(sess):
+    """Returns a session; None in eager mode, which needs none.
+
+    Raises:
+      TypeError: it is not a session.
+    """
+    if sess is None or _situ.executing_eagerly():
+        return None
+    if not hasattr(sess, "run") or not hasattr(sess, "graph"):
+        raise TypeError(f"'sess' must be a Session; {sess}")
+    return sess
 
 
 def _named(var_list):
@@ -92,7 +107,7 @@ class Saver:
       allow_empty: whether there may be no variables.
       saver_def: what `as_saver_def` of another saver returned: the variables and options.
       builder: must be None.
-      write_version: must be 2.
+      write_version: 2, or 1 for checkpoints of a single file.
       pad_step_number: whether to pad step numbers to 8 digits.
       save_relative_paths: whether the state file has paths relative to its directory; else only if
         the directory of the checkpoints is relative.
@@ -101,7 +116,7 @@ class Saver:
     file of data, and a saver adds no ops to the graph.
 
     Raises:
-      NotImplementedError: there is a `builder`, or the `write_version` is not 2.
+      NotImplementedError: there is a `builder`.
       TypeError: a list `var_list` has an item that is not a variable.
       ValueError: there are no variables, two have the same name, a dict has a variable twice, or
         there is a `var_list` with `defer_build`.
@@ -125,7 +140,10 @@ class Saver:
         save_relative_paths=False,
         filename=None,
     ):
-        unsupported("tf.train.Saver", builder=(builder, None), write_version=(write_version, 2))
+        unsupported("tf.train.Saver", builder=(builder, None))
+        if write_version not in (0, 1, 2):
+            raise RuntimeError(f"Unknown write_version: {write_version}")
+        self._write_version = write_version
         del sharded  # a checkpoint has one file of data
         del name, restore_sequentially, filename  # a saver adds no ops to the graph
         if saver_def is not None:
@@ -163,7 +181,7 @@ class Saver:
     @property
     def last_checkpoints(self):
         """The prefixes of the checkpoints that are kept, the oldest first."""
-        return self._kept.paths
+        return self._kept.paths if self._kept.most else []
 
     def set_last_checkpoints(self, last_checkpoints):
         """Sets the prefixes of the checkpoints that are kept."""
@@ -247,9 +265,10 @@ class Saver:
           save_debug_info: must be False.
 
         Returns:
-          The prefix of the checkpoint.
+          The prefix of the checkpoint; None if there are no variables.
 
         Raises:
+          TypeError: `sess` is not a session.
           NotImplementedError: `save_debug_info` is true.
           RuntimeError: `build` was deferred and not called.
           ValueError: the directory does not exist and cannot be created.
@@ -257,7 +276,8 @@ class Saver:
         unsupported("tf.train.Saver.save", save_debug_info=(save_debug_info, False))
         del strip_default_attrs  # an imported graph is the same
         self._check_built("save")
-        save_path = os.fspath(save_path)
+        sess = _checked_session(sess)
+        save_path = local_path(save_path)
         folder = os.path.dirname(save_path)
         if folder and not os.path.isdir(folder):
             try:
@@ -267,6 +287,10 @@ class Saver:
                     raise ValueError(
                         f"Parent directory of {save_path} doesn't exist, can't save."
                     ) from None
+        if not self._variables:
+            if write_meta_graph and sess is not None:
+                self._write_graph(sess, self._prefix(save_path, global_step), meta_graph_suffix)
+            return None
         with self._saving:  # a Supervisor saves in its own thread
             values, step = self._values(sess, global_step)
             prefix = self._prefix(save_path, step)
@@ -282,17 +306,21 @@ class Saver:
         return prefix
 
     def _write(self, sess, values, prefix, folder, latest_filename, meta_graph_suffix, write_state):
-        checkpoint_reader.write(prefix, {k: numpy.asarray(v) for k, v in values.items()})
+        arrays = {k: numpy.asarray(v) for k, v in values.items()}
+        checkpoint_reader.write(prefix, arrays, single_file=self._write_version == 1)
         if meta_graph_suffix is not None and sess is not None:
-            from situ._src.framework import meta_graph
-
-            meta_graph.write(f"{prefix}.{meta_graph_suffix}", sess.graph, self)
+            self._write_graph(sess, prefix, meta_graph_suffix)
         if write_state:
             expired = self._kept.add(prefix)
             paths = self._kept.paths
             state.write(folder, prefix, paths, latest_filename, relative=self._relative)
             for old in expired:
-                state.remove_checkpoint(old, meta_graph_suffix=meta_graph_suffix or "meta")
+                state.remove_checkpoint(old, self._write_version, meta_graph_suffix or "meta")
+
+    def _write_graph(self, sess, prefix, suffix):
+        from situ._src.framework import meta_graph
+
+        meta_graph.write(f"{prefix}.{suffix}", sess.graph, self)
 
     def restore(self, sess, save_path):
         """Restores the variables from a checkpoint.
@@ -308,9 +336,11 @@ class Saver:
           InvalidArgumentError: a shape or type does not match.
         """
         self._check_built("restore")
+        if not self._variables:
+            return
         if save_path is None:
             raise ValueError("Can't load save_path when it is None.")
-        save_path = os.fspath(save_path)
+        sess, save_path = _checked_session(sess), local_path(save_path)
         if not state.checkpoint_exists(save_path):
             raise ValueError(f"The passed save_path is not a valid checkpoint: {save_path}")
         from situ._src.framework import logs

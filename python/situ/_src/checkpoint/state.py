@@ -12,6 +12,7 @@ import _situ
 from situ._src.checkpoint import safetensors
 from situ._src.framework.api import V1, export
 from situ._src.framework.message_classes import ParseError, message_class
+from situ._src.ops.gfile import local_path
 
 DATA, INDEX = ".data-00000-of-00001", ".index"
 
@@ -31,7 +32,7 @@ def checkpoint_exists(checkpoint_prefix) -> bool:
     Args:
       checkpoint_prefix: the prefix of its files, or the path of a file.
     """
-    prefix = os.fspath(checkpoint_prefix)
+    prefix = local_path(checkpoint_prefix)
     return os.path.exists(prefix + DATA) or os.path.isfile(prefix)  # weights of Keras are one file
 
 
@@ -101,7 +102,7 @@ def get_checkpoint_state(checkpoint_dir, latest_filename: str | None = None) -> 
     Raises:
       DataLossError: the file is not valid UTF-8.
     """
-    checkpoint_dir = os.fspath(checkpoint_dir)
+    checkpoint_dir = local_path(checkpoint_dir)
     try:
         with open(_file(checkpoint_dir, latest_filename), encoding="utf-8") as file:
             text = file.read()
@@ -146,7 +147,11 @@ def get_checkpoint_mtimes(checkpoint_prefixes) -> list[float]:
     Args:
       checkpoint_prefixes: a list of prefixes.
     """
-    return [os.path.getmtime(p + DATA) for p in checkpoint_prefixes if checkpoint_exists(p)]
+    return [
+        os.path.getmtime(p + DATA if os.path.exists(p + DATA) else p)
+        for p in map(local_path, checkpoint_prefixes)
+        if checkpoint_exists(p)
+    ]
 
 
 @export(v1="train.remove_checkpoint")

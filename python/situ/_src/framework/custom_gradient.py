@@ -91,7 +91,7 @@ def _graph(function, args, kwargs):
     before = len(graph.get_operations())
     result, gradient, variables = _call_and_record_reads(convert(function), tensors, kwargs)
     if not graph.building_function:
-        variables += [v for v in _read_since(graph, before) if v not in variables]
+        variables += [v for v in read_since(graph, before) if v not in variables]
         _check(gradient, variables)
     inner = [convert_to_tensor(r) for r in flat(result)]
     outputs = [op("Identity", inner[0])] if len(inner) == 1 else list(op("IdentityN", inner))
@@ -140,7 +140,7 @@ def _handles(graph):
     return known
 
 
-def _read_since(graph, before):
+def read_since(graph, before):
     """Returns the trainable resource variables that operations from index `before` on read."""
     known, found = _handles(graph), {}
     for operation in graph.get_operations()[before:]:

@@ -43,6 +43,8 @@ class GradientTape(_situ.Tape):
                 self._watch_variable(item._local_copy(), item._value)
             elif isinstance(item, EagerTensor):
                 self._watch(item)
+            elif hasattr(item, "handle"):
+                self._watched = [*getattr(self, "_watched", []), item]
             elif not isinstance(item, GraphTensor) and not hasattr(item, "_situ_tensor_"):
                 raise ValueError(
                     f"Passed in object of type {type(item)}, not tf.Tensor or tf.Variable"
@@ -54,6 +56,12 @@ class GradientTape(_situ.Tape):
         graph = _situ.current_graph()
         if graph is not None and hasattr(graph, "reads"):
             return tuple(v._owner or v for v in graph.reads if v.trainable)
+        if graph is not None:
+            from situ._src.framework import custom_gradient
+
+            given = getattr(self, "_watched", [])
+            read = custom_gradient.read_since(graph, self._first_operation) if self._watches else []
+            return tuple(dict.fromkeys([*given, *read]))
         return tuple(v._owner or v for v in self._variables)
 
     def reset(self) -> None:

@@ -12,7 +12,7 @@ from situ._src.framework.api import BOTH, V1
 from situ._src.framework.keywords import bind
 
 
-def _name(path):
+def local_path(path):
     """Returns a path as a string, without the prefix "file://"."""
     path = path.decode() if isinstance(path, bytes) else os.fspath(path)
     return path[7:] if path.startswith("file://") else path
@@ -46,7 +46,9 @@ class GFile:
         if self._file is None:
             with errors.convert_os_errors():
                 self._file = open(
-                    _name(self._name), self._mode, encoding=None if "b" in self._mode else "utf-8"
+                    local_path(self._name),
+                    self._mode,
+                    encoding=None if "b" in self._mode else "utf-8",
                 )
         return self._file
 
@@ -58,7 +60,7 @@ class GFile:
     def write(self, file_content):
         """Appends a string or bytes."""
         self._need("wa+", "writing")
-        with errors.convert_os_errors(_name(self._name)):
+        with errors.convert_os_errors(local_path(self._name)):
             self._open().write(
                 file_content
                 if isinstance(file_content, str) or "b" in self._mode
@@ -93,19 +95,19 @@ class GFile:
     def size(self):
         """Returns the size of the file in bytes."""
         with errors.convert_os_errors():
-            return os.path.getsize(_name(self._name))
+            return os.path.getsize(local_path(self._name))
 
     def flush(self):
         """Writes buffered data to the file."""
         if self._file is not None:
-            with errors.convert_os_errors(_name(self._name)):
+            with errors.convert_os_errors(local_path(self._name)):
                 self._file.flush()
 
     def close(self):
         """Closes the file."""
         if self._file is not None:
             file, self._file = self._file, None
-            with errors.convert_os_errors(_name(self._name)):
+            with errors.convert_os_errors(local_path(self._name)):
                 file.close()
 
     Close, Size = close, size
@@ -138,36 +140,36 @@ class FastGFile(GFile):
 
 def exists(path):
     """Returns whether a path exists."""
-    return os.path.exists(_name(path))
+    return os.path.exists(local_path(path))
 
 
 def isdir(path):
     """Returns whether a path is a directory."""
-    return os.path.isdir(_name(path))
+    return os.path.isdir(local_path(path))
 
 
 @_file_function
 def makedirs(path):
     """Creates a directory and its parents; does nothing if it exists."""
-    os.makedirs(_name(path), exist_ok=True)
+    os.makedirs(local_path(path), exist_ok=True)
 
 
 @_file_function
 def mkdir(path):
     """Creates a directory."""
-    os.mkdir(_name(path))
+    os.mkdir(local_path(path))
 
 
 @_file_function
 def remove(path):
     """Deletes a file."""
-    os.remove(_name(path))
+    os.remove(local_path(path))
 
 
 @_file_function
 def rmtree(path):
     """Deletes a directory and everything in it."""
-    path = _name(path)
+    path = local_path(path)
     if os.path.isdir(path):
         shutil.rmtree(path)
     else:
@@ -177,15 +179,15 @@ def rmtree(path):
 @_file_function
 def listdir(path):
     """Returns the sorted names of the entries of a directory."""
-    return sorted(os.listdir(_name(path)))
+    return sorted(os.listdir(local_path(path)))
 
 
 @_file_function
 def copy(src, dst, overwrite=False):
     """Copies a file; AlreadyExistsError if the target exists and `overwrite` is false."""
     if not overwrite and exists(dst):
-        raise errors.AlreadyExistsError(None, None, f"file already exists: {_name(dst)}")
-    shutil.copyfile(_name(src), _name(dst))
+        raise errors.AlreadyExistsError(None, None, f"file already exists: {local_path(dst)}")
+    shutil.copyfile(local_path(src), local_path(dst))
 
 
 @_file_function
@@ -193,14 +195,14 @@ def rename(src, dst, overwrite=False):
     """Renames a file or directory; AlreadyExistsError if the target exists and `overwrite` is
     false."""
     if not overwrite and exists(dst):
-        raise errors.AlreadyExistsError(None, None, f"file already exists: {_name(dst)}")
-    os.replace(_name(src), _name(dst))
+        raise errors.AlreadyExistsError(None, None, f"file already exists: {local_path(dst)}")
+    os.replace(local_path(src), local_path(dst))
 
 
 def glob(pattern):
     """Returns the sorted paths that match a pattern or a list of patterns."""
     patterns = pattern if isinstance(pattern, (list, tuple)) else [pattern]
-    return sorted(f for p in patterns for f in globs.glob(_name(p)))
+    return sorted(f for p in patterns for f in globs.glob(local_path(p)))
 
 
 class FileStatistics:
@@ -214,12 +216,12 @@ class FileStatistics:
 @_file_function
 def stat(path):
     """Returns the FileStatistics of a path."""
-    return FileStatistics(os.stat(_name(path)))
+    return FileStatistics(os.stat(local_path(path)))
 
 
 def walk(top, topdown=True, onerror=None):
     """Yields (directory, subdirectories, files) of a directory tree."""
-    yield from os.walk(_name(top), topdown, onerror)
+    yield from os.walk(local_path(top), topdown, onerror)
 
 
 def join(path, *paths):

@@ -40,6 +40,12 @@ def _unbiased(average, value, decay, name):
 
 
 def _bias_slots(average):
+    outer = get_variable_scope()
+    if not _situ.executing_eagerly() and outer.reuse:
+        known, prefix = get_default_graph()._variable_store, outer.name + "/" if outer.name else ""
+        names = [f"{prefix}{slot_creator.base_name(average)}/{n}" for n in ("biased", "local_step")]
+        if all(n in known for n in names):
+            return [known[n] for n in names]
     with init_scope():
         biased = slot_creator.zeros_slot(average, "biased")
         with colocate_with_variable(average):
@@ -139,7 +145,9 @@ class ExponentialMovingAverage:
         found = self.average(var)
         if found is not None:
             return slot_creator.base_name(found)
-        return f"{slot_creator.base_name(var)}/{self._name}"
+        scope_name = "" if _situ.executing_eagerly() else get_default_graph()._scope
+        base = var.op.name if isinstance(var, _situ.GraphTensor) else slot_creator.base_name(var)
+        return f"{scope_name}{base}/{self._name}"
 
     def variables_to_restore(self, moving_avg_variables=None):
         """Returns a map for Saver that restores variables from their averages.

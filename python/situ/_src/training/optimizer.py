@@ -216,6 +216,8 @@ class Optimizer:
 
     @staticmethod
     def _pair(grad, var):
+        if isinstance(var, _situ.Tensor):
+            raise NotImplementedError(f"Trying to update a Tensor {var}")
         if not isinstance(var, Variable):
             raise TypeError(f"Variable must be a tf.Variable: {var}")
         if grad is not None and not indexed_slices.is_slices(grad):
