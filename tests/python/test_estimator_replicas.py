@@ -110,7 +110,8 @@ def test_towers_of_a_strategy_in_a_session(python):
         with strategy.scope():
             w = tf.get_variable("w", initializer=1.0)
         def step():
-            me = tf.distribute.get_replica_context().replica_id_in_sync_group
+            me = tf.get_static_value(
+                tf.distribute.get_replica_context().replica_id_in_sync_group)
             loss = w * (me + 1.0)
             with tf.control_dependencies([loss]):
                 done = tf.train.GradientDescentOptimizer(0.125).minimize(loss)
@@ -136,7 +137,8 @@ def test_more_variables_than_the_first_replica(python, text):
         import situ.compat.v1 as tf
         strategy = tf.distribute.MirroredStrategy(["/gpu:0", "/gpu:1"])
         def step():
-            me = tf.distribute.get_replica_context().replica_id_in_sync_group
+            me = tf.get_static_value(
+                tf.distribute.get_replica_context().replica_id_in_sync_group)
             return [{text} for _ in range(me)]
         strategy.run(step)
         """,

@@ -213,7 +213,7 @@ def test_replicas_that_do_not_meet():
     def wrong():
         context = tf.distribute.get_replica_context()
         context.all_reduce("SUM", tf.constant(1.0))
-        if context.replica_id_in_sync_group == 1:
+        if tf.get_static_value(context.replica_id_in_sync_group) == 1:
             raise KeyError("mine")
         context.all_reduce("SUM", tf.constant(1.0))
 
@@ -386,15 +386,13 @@ def test_options_that_are_not_supported():
     strategy = tf.distribute.MirroredStrategy(["GPU:0", "GPU:1"])
     dataset = tf.data.Dataset.range(4).batch(2)
 
-    class InputOptions:
-        experimental_fetch_to_device = False
-
+    place = tf.distribute.InputOptions(experimental_place_dataset_on_device=True)
     for distribute in (
         strategy.experimental_distribute_dataset,
         strategy.distribute_datasets_from_function,
     ):
-        with pytest.raises(NotImplementedError, match="experimental_fetch_to_device=False"):
-            distribute(dataset, InputOptions())
+        with pytest.raises(NotImplementedError, match="experimental_place_dataset_on_device=True"):
+            distribute(dataset, place)
     with pytest.raises(ValueError, match="Input replication mode not supported"):
         strategy.make_input_fn_iterator(lambda _: dataset, "PER_REPLICA")
 
@@ -404,3 +402,46 @@ def test_batches_of_arrays_without_the_remainder():
     rows = strategy.experimental_make_numpy_dataset(np.arange(5))
     assert [len(b) for b in rows.batch(2)] == [2, 2, 1]
     assert [len(b) for b in rows.batch(2, drop_remainder=True)] == [2, 2]
+
+
+@pytest.mark.parametrize("to_device, kind", [(None, "GPU"), (True, "GPU"), (False, "CPU")])
+def test_where_batches_are_fetched_to(to_device, kind):
+    made = tf.distribute.MirroredStrategy(["GPU:0", "GPU:1"])
+    options = tf.distribute.InputOptions(experimental_fetch_to_device=to_device)
+    dataset = tf.data.Dataset.range(4).batch(2)
+    batch = next(iter(made.experimental_distribute_dataset(dataset, options)))
+    assert [tf.DeviceSpec.from_string(v.device).device_type for v in batch.values] == [kind] * 2
+    per_replica = made.distribute_datasets_from_function(lambda _: dataset, options)
+    values = next(iter(per_replica)).values
+    assert [tf.DeviceSpec.from_string(v.device).device_type for v in values] == [kind] * 2
+
+
+def test_replicas_of_a_function_use_collectives():
+    made = tf.distribute.MirroredStrategy(["GPU:0", "GPU:1"])
+    calls = []
+
+    @tf.function
+    def gather(x):
+        calls.append(1)
+        context = tf.distribute.get_replica_context()
+        index = context.replica_id_in_sync_group
+        return context.all_gather(tf.reshape(tf.cast(index, tf.float32) + x, [1]), 0)
+
+    for _ in range(3):
+        found = made.run(gather, (tf.constant(5.0),))
+        assert [v.numpy().tolist() for v in made.experimental_local_results(found)] == [[5, 6]] * 2
+    assert len(calls) == 2  # one trace per replica
+
+
+def test_the_replica_id_is_a_tensor():
+    made = tf.distribute.MirroredStrategy(["GPU:0", "GPU:1"])
+    ids = made.run(lambda: tf.distribute.get_replica_context().replica_id_in_sync_group)
+    assert [(v.dtype, int(v)) for v in ids.values] == [(tf.int32, 0), (tf.int32, 1)]
+    assert tf.distribute.get_replica_context().replica_id_in_sync_group == 0
+    assert tf.distribute.get_replica_context() is tf.distribute.get_replica_context()
+
+
+def test_variables_know_their_strategy():
+    made = tf.distribute.MirroredStrategy(["GPU:0", "GPU:1"])
+    with made.scope():
+        assert tf.Variable(1.0).distribute_strategy is made

@@ -10,6 +10,7 @@ from situ._src.framework.custom_gradient import with_gradient
 from situ._src.framework.indexed_slices import is_slices, map_values
 from situ._src.framework.scopes import device
 from situ._src.ops.array_ops import concat, convert_to_tensor, op
+from situ._src.ops.constant_op import constant
 from situ._src.variables import variable
 from situ._src.variables.eager_variable import place
 
@@ -36,7 +37,13 @@ class ReplicaContext:
 
     @property
     def replica_id_in_sync_group(self):
-        return self._strategy.first_replica + self._id
+        """The index of the replica, a tensor; 0 outside of strategies."""
+        if isinstance(self._strategy, _Default):
+            return 0
+        with device("/device:CPU:0"):
+            return constant(
+                self._strategy.first_replica + self._id, "int32", name="replica_id_in_sync_group"
+            )
 
     replica_id = replica_id_in_sync_group
 
@@ -179,6 +186,7 @@ class _Default(Strategy):
 
     def __init__(self):
         super().__init__(["/device:CPU:0"])
+        self.replica_context = ReplicaContext(self, 0)
 
     def make_variable(self, _graph, _args, _words):
         return None
@@ -228,7 +236,7 @@ def get_replica_context():
         return ReplicaContext(place.run.strategy, place.index)
     if variable.strategy() is not None:
         return None
-    return ReplicaContext(default_strategy(), 0)
+    return default_strategy().replica_context
 
 
 @export("distribute.experimental_set_strategy")

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """input.py: distributed data sets: splits global batches over the replicas."""
 
+import collections
+import enum
 import operator
 
 import numpy
@@ -14,13 +16,53 @@ from situ._src.framework.tensor import GraphTensor
 from situ._src.ops.array_ops import convert_to_tensor, op
 
 
+@export("distribute.InputReplicationMode")
+class InputReplicationMode(enum.Enum):
+    """How input functions are called."""
+
+    PER_WORKER = "PER_WORKER"
+    PER_REPLICA = "PER_REPLICA"
+
+
+@export("distribute.InputOptions")
+class InputOptions(
+    collections.namedtuple(
+        "InputOptions",
+        (
+            "experimental_fetch_to_device",
+            "experimental_replication_mode",
+            "experimental_place_dataset_on_device",
+            "experimental_per_replica_buffer_size",
+        ),
+        defaults=(None, InputReplicationMode.PER_WORKER, False, 1),
+    )
+):
+    """Options of distributed data sets.
+
+    Args:
+      experimental_fetch_to_device: whether the batches are copied to the devices of the replicas;
+        True by default. If False, they are in host memory.
+      experimental_replication_mode: must be PER_WORKER.
+      experimental_place_dataset_on_device: must be False.
+      experimental_per_replica_buffer_size: has no effect: a hint for speed.
+    """
+
+    __slots__ = ()
+
+
+def fetch_devices(options, strategy):
+    """Returns the devices of the batches of each replica."""
+    if options is None or options.experimental_fetch_to_device in (None, True):
+        return strategy.devices
+    return [strategy.host] * len(strategy.devices)
+
+
 def check_options(options):
     """Checks a tf.distribute.InputOptions, or None. Its buffer size is a hint for speed."""
     read = lambda key, default: (getattr(options, key, default), default)
     mode = getattr(options, "experimental_replication_mode", "PER_WORKER")
     keywords.unsupported(
         "tf.distribute.InputOptions",
-        experimental_fetch_to_device=read("experimental_fetch_to_device", True),
         experimental_replication_mode=(getattr(mode, "name", mode), "PER_WORKER"),
         experimental_place_dataset_on_device=read("experimental_place_dataset_on_device", False),
     )
@@ -64,9 +106,9 @@ def parts(value, devices):
     ]
 
 
-def spread(batch, strategy):
+def spread(batch, strategy, devices=None):
     """Splits a batch into PerReplica values; unchanged for one replica."""
-    devices = strategy.devices
+    devices = devices or strategy.devices
     if len(devices) == 1:
         return nest.map_structure(convert_to_tensor, batch)
     leaves = [PerReplica(parts(leaf, devices)) for leaf in nest.flatten(batch)]
@@ -133,12 +175,13 @@ def _batches(dataset):
 class DistributedDataset:
     """A data set of global batches, split over the replicas."""
 
-    def __init__(self, strategy, dataset):
+    def __init__(self, strategy, dataset, options=None):
         self._strategy, self._dataset = strategy, dataset
+        self._devices = fetch_devices(options, strategy)
 
     def __iter__(self):
         iterator, take, initializer = _batches(self._dataset)
-        split = lambda batch: spread(batch, self._strategy)
+        split = lambda batch: spread(batch, self._strategy, self._devices)
         make_optional = None
         if hasattr(iterator, "get_next_as_optional"):  # not so for arrays
             make_optional = lambda: iterator.get_next_as_optional().apply(split, self.element_spec)
@@ -186,13 +229,16 @@ def optional_group(batches, group, spec):
 class DatasetsFromFunction:
     """A data set of per-replica batches: each replica takes the next one."""
 
-    def __init__(self, strategy, make):
-        self._strategy = strategy
+    def __init__(self, strategy, make, options=None):
+        self._strategy, self._devices = strategy, fetch_devices(options, strategy)
         self._dataset = make(InputContext(num_replicas_in_sync=strategy.num_replicas_in_sync))
 
     def __iter__(self):
-        iterator, next_batch, initializer = _batches(self._dataset)
-        devices = self._strategy.devices
+        devices = self._devices
+        if callable(self._dataset):  # a function that returns the next elements
+            iterator, next_batch, initializer = None, self._dataset, ()
+        else:
+            iterator, next_batch, initializer = _batches(self._dataset)
 
         def one(batch, where):
             move = lambda t: (

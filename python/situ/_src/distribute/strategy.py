@@ -2,6 +2,7 @@
 """strategy.py: tf.distribute.Strategy: runs replicas of a computation on several devices."""
 
 import inspect
+import weakref
 
 import _situ
 from situ._src.distribute import reduction, threads
@@ -18,9 +19,10 @@ from situ._src.distribute.values import (
 from situ._src.framework import config, nest
 from situ._src.framework.api import export
 from situ._src.framework.device_spec import DeviceSpec
+from situ._src.framework.function import Function, functions_run_eagerly
 from situ._src.framework.indexed_slices import is_slices, map_values
 from situ._src.framework.scopes import device
-from situ._src.ops.array_ops import cast, concat, convert_to_tensor, op
+from situ._src.ops.array_ops import cast, concat, convert_to_tensor, group, op
 from situ._src.variables import synchronization, variable
 from situ._src.variables.eager_variable import EagerVariable, place
 from situ._src.variables.synchronization import VariableAggregation, VariableSynchronization
@@ -71,12 +73,21 @@ def group_results(results):
     return nest.CORE.map(group, *results)
 
 
+@export("distribute.StrategyExtended")
 class Extended:
-    """strategy.extended: the interface for libraries."""
+    """strategy.extended: the interface for libraries.
 
-    def __init__(self, strategy):
-        self._strategy = strategy
-        self.worker_devices = self.parameter_devices = tuple(strategy.devices)
+    Args:
+      container_strategy: the strategy.
+    """
+
+    def __init__(self, container_strategy):
+        self._strategy = container_strategy
+        devices = getattr(container_strategy, "devices", ())
+        self.worker_devices = self.parameter_devices = tuple(devices)
+
+    def _container_strategy(self):
+        return self._strategy
 
     experimental_require_static_shapes = False
     experimental_between_graph = False
@@ -159,6 +170,7 @@ class Strategy:
 
     num_replicas_in_sync = property(lambda s: len(s.devices))
     several_processes = False
+    host = full_name("/device:CPU:0")
     first_replica = 0  # the index of the first replica of this process among all replicas
 
     def scope(self):
@@ -170,6 +182,7 @@ class Strategy:
     def make_variable(self, graph, args, words):
         """Creates a variable of this strategy; None for a plain one."""
         if graph is not None and not graph.building_function:
+            _modes(words)
             if place.mode != "replica":
                 return None
             return place.run.variable(lambda: variable.create_graph_variable(graph, args, words))
@@ -200,7 +213,9 @@ class Strategy:
             )
             parts[-1]._device = where
         kind = SyncOnReadVariable if mode is VariableSynchronization.ON_READ else MirroredVariable
-        return kind(parts, first.trainable, words.get("constraint"), name + ":0", how)
+        made = kind(parts, first.trainable, words.get("constraint"), name + ":0", how)
+        made.distribute_strategy = self
+        return made
 
     def _first(self, words):
         """Creates the copy on the first device with its initial value."""
@@ -283,7 +298,29 @@ class Strategy:
           if all replicas return the same object.
         """
         del options  # of TPUs
-        kwargs = kwargs or {}
+        if isinstance(fn, Function) and len(self.devices) > 1 and not functions_run_eagerly():
+            return self._lifted(fn)(tuple(args), dict(kwargs or {}))
+        return self._run_replicas(fn, args, kwargs or {})
+
+    def _lifted(self, function):
+        """Returns a tf.function that calls the Python function of another one in all replicas. So
+        replicas are traced into one graph, in which they can use collectives."""
+        known = self.__dict__.setdefault("_lifted_functions", weakref.WeakKeyDictionary())
+        if function not in known:
+            of = weakref.ref(function)
+
+            def call(args, kwargs):
+                return self._run_replicas(of()._converted(), args, kwargs)
+
+            known[function] = Function(call, name=function._name, autograph=False)
+        return known[function]
+
+    def _run_replicas(self, fn, args, kwargs):
+        graph = _situ.current_graph()
+        if graph is not None and graph.building_function:
+            from situ._src.autograph.conversion import convert
+
+            fn = convert(fn)
         words = lambda i: (chosen(i, tuple(args)), chosen(i, kwargs))
         call = lambda some, named: fn(*some, **named)
         return group_results(self.run_parts(call, [words(i) for i in range(len(self.devices))]))
@@ -386,6 +423,16 @@ class Strategy:
 
     unwrap = experimental_local_results
 
+    def group(self, value, name=None):
+        """Returns an operation that runs the operations of all replicas; None in eager mode.
+
+        Args:
+          value: what `run` returned.
+          name: a name for the operation.
+        """
+        values = [v for v in nest.flatten(self.experimental_local_results(value)) if v is not None]
+        return None if _situ.executing_eagerly() else group(*values, name=name)
+
     def experimental_distribute_dataset(self, dataset, options=None):
         """Returns a dataset that divides each batch among the replicas.
 
@@ -399,7 +446,7 @@ class Strategy:
         from situ._src.distribute.input import DistributedDataset, check_options
 
         check_options(options)
-        return DistributedDataset(self, dataset)
+        return DistributedDataset(self, dataset, options)
 
     def experimental_distribute_datasets_from_function(self, dataset_fn, options=None):
         """Returns the dataset of dataset_fn(input_context), with a batch for each replica.
@@ -414,7 +461,7 @@ class Strategy:
         from situ._src.distribute.input import DatasetsFromFunction, check_options
 
         check_options(options)
-        return DatasetsFromFunction(self, dataset_fn)
+        return DatasetsFromFunction(self, dataset_fn, options)
 
     distribute_datasets_from_function = experimental_distribute_datasets_from_function
 
