@@ -442,3 +442,14 @@ def test_resolver_of_the_environment(monkeypatch):
     assert make().master() == "s"
     monkeypatch.setenv("TF_CONFIG", "{}")
     assert make().master() == ""
+
+
+def test_the_address_of_a_server_has_a_port():
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Could not parse port"):
+        tf.train.Server({"local": ["localhost"]}, job_name="local", task_index=0)
+
+
+def test_a_reset_waits_for_a_limited_time():
+    config = tf.ConfigProto(operation_timeout_in_ms=50)
+    with pytest.raises(tf.errors.DeadlineExceededError):
+        tf.Session.reset("grpc://localhost:1", ["a"], config=config)

@@ -9,6 +9,7 @@ import time
 import _situ
 from situ._src.cluster import processes, service
 from situ._src.cluster.protos import ClusterDef, JobDef, ServerDef
+from situ._src.framework import errors
 from situ._src.framework.api import export
 from situ._src.framework.protos import ConfigProto
 
@@ -110,6 +111,7 @@ class Server:
     Raises:
       TypeError: the config or the cluster is of another type.
       ValueError: the cluster has no such task, or the task is ambiguous.
+      InvalidArgumentError: the address of the task has no port.
     """
 
     def __init__(
@@ -136,6 +138,10 @@ class Server:
         self.task, self._config = _task(self._spec, job_name, task_index), config
         self._protocol, self.group = protocol or "grpc", None
         self._address = self._spec.task_address(*self.task)
+        if not self._address.rpartition(":")[2].isdigit() or ":" not in self._address:
+            raise errors.InvalidArgumentError(
+                None, None, f'Could not parse port for local server from "{self._address}".'
+            )
         if start:
             self.start()
 

@@ -338,11 +338,12 @@ def attach(session, target, config):
     return protos.config_options(config)
 
 
-def reset(target, containers=None):
-    """Clears the variables and resources of all tasks of a cluster, or those of containers."""
+def reset(target, containers=None, timeout_ms=0):
+    """Clears the variables and resources of all tasks of a cluster, or those of containers. Waits
+    for the server up to a time, if there is one."""
     cluster = Cluster(target, None)
     try:
-        cluster.find(0)
+        cluster.find(timeout_ms)
         for task, address in cluster.addresses.items():
             server = service.server_at(address)
             if server is not None:

@@ -146,13 +146,17 @@ class Session(_situ.Session):
         Args:
           target: the address of the server; "" does nothing, as such a session shares no state.
           containers: names of the containers to clear; all of them if None.
-          config: has no effect: no session is opened.
+          config: a tf.compat.v1.ConfigProto; its operation_timeout_in_ms limits the time to wait
+            for the server.
+
+        Raises:
+          DeadlineExceededError: the time is over.
         """
-        del config  # options of a session, and none is opened
         if _checked_target(target):
             from situ._src.cluster import tasks
 
-            tasks.reset(target, containers)
+            timeout_ms = config.operation_timeout_in_ms if config is not None else 0
+            tasks.reset(target, containers, timeout_ms)
 
     def __enter__(self):
         if self._entered is not None:

@@ -25,6 +25,7 @@ _state: dict = {
     "root": "situ",
     "is_open": False,
     "is_graph_used": False,
+    "has_resource_variables": None,  # None: in eager style
 }
 # Modules whose import leaves the choice to a later import of situ.compat.v1.
 _NEUTRAL = ("situ.compat", "situ.testing", "situ.mpi", "situ.__main__", "situ._src")
@@ -38,6 +39,13 @@ def is_graph() -> bool:
 def is_graph_program() -> bool:
     """Returns whether the program is in graph style, whatever runs at the moment."""
     return _state["program"] == "v1"
+
+
+def has_resource_variables() -> bool:
+    """Returns whether variables of graphs are resource variables by default: in programs of
+    TensorFlow 2, also in those that only disable eager execution."""
+    chosen = _state["has_resource_variables"]
+    return not is_graph_program() if chosen is None else chosen
 
 
 def use(style: str) -> None:
@@ -127,7 +135,10 @@ def enable_eager() -> None:
 
 
 def disable_eager_execution() -> None:
-    """Disables eager execution: operations are added to the default graph."""
+    """Disables eager execution: operations are added to the default graph. Variables stay resource
+    variables."""
+    if _state["has_resource_variables"] is None:
+        _state["has_resource_variables"] = True
     choose("v1")
 
 
@@ -138,11 +149,14 @@ def enable_v2_behavior() -> None:
       ValueError: the default graph has been used.
     """
     enable_eager()
+    _state["has_resource_variables"] = True
 
 
 def disable_v2_behavior() -> None:
-    """Disables eager execution: operations are added to the default graph."""
+    """Disables eager execution and resource variables: operations are added to the default
+    graph."""
     choose("v1")
+    _state["has_resource_variables"] = False
 
 
 def root() -> str:

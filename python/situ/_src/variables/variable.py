@@ -10,7 +10,7 @@ import inspect
 import threading
 
 import _situ
-from situ._src.framework import tensor_shape
+from situ._src.framework import style, tensor_shape
 from situ._src.framework.api import OPS, export
 from situ._src.framework.dtypes import ALL
 from situ._src.framework.graph import GraphKeys, get_default_graph
@@ -153,7 +153,8 @@ class StrategyScope(ReusableScope):
 strategy_scope = StrategyScope
 
 
-_defaults = {"resource": False}  # the default kind of graph-mode variables
+# The default kind of graph-mode variables; None: as the style of the program says.
+_defaults: dict = {"resource": None}
 
 
 @export(v1="enable_resource_variables")
@@ -171,7 +172,8 @@ def disable_resource_variables() -> None:
 @export(v1="resource_variables_enabled")
 def resource_variables_enabled() -> bool:
     """Returns whether graph-mode variables are resource variables."""
-    return _defaults["resource"]
+    chosen = _defaults["resource"]
+    return style.has_resource_variables() if chosen is None else chosen
 
 
 def create_graph_variable(graph, args, kwargs):
@@ -181,7 +183,7 @@ def create_graph_variable(graph, args, kwargs):
     if choice is None:
         choice = getattr(graph._variable_scope, "use_resource", None)
     if choice is None:
-        choice = _defaults["resource"]
+        choice = resource_variables_enabled()
     return (ResourceVariable if choice else RefVariable)(*args, **kwargs)
 
 
