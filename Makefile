@@ -113,7 +113,7 @@ test-wheels:
 
 ## install: headers, libraries and the command below PREFIX (/usr/local)
 install: all
-	@cmake --install build --prefix $(PREFIX)
+	@cmake --install build --strip --prefix $(PREFIX)
 
 ## release: check the tree, its version and CHANGELOG.md, test, then tag (VERSION=x.y.z)
 release:
