@@ -322,3 +322,43 @@ print(tf.keras.__name__)
     )
     assert result.code == 0, result.err
     assert result.out.splitlines()[:2] == ["3 tensorflow tensorflow", "True True"]
+
+
+def test_layers_that_save_their_own_variables(tmp_path):
+    @keras.saving.register_keras_serializable(package="test")
+    class Own(layers.Dense):
+        def __init__(self, units, **kwargs):
+            super().__init__(units, **kwargs)
+            self.mine = keras.Variable(RNG.rand(units), name="mine", dtype="float32")
+
+        def save_own_variables(self, store):
+            super().save_own_variables(store)
+            store["mine"] = self.mine.numpy()
+
+        def load_own_variables(self, store):
+            self.mine.assign(store["mine"])
+            for i, weight in enumerate(self.weights):
+                weight.assign(store[str(i)])
+
+    @keras.saving.register_keras_serializable(package="test")
+    class Unnamed(layers.Layer):
+        def call(self, x):
+            return x * 2.0
+
+        def get_config(self):
+            return {}
+
+    inputs = keras.Input((6,))
+    model = keras.Model(inputs, Own(2)(Unnamed()(inputs)))
+    path = str(tmp_path / "m.keras")
+    model.save(path)
+    again = keras.saving.load_model(path)
+    numpy.testing.assert_array_equal(again.layers[2].mine.numpy(), model.layers[2].mine.numpy())
+    numpy.testing.assert_allclose(again.predict(X, verbose=0), model.predict(X, verbose=0), 1e-6)
+
+    class Assets(layers.Dense):
+        def save_assets(self, folder):
+            pass
+
+    with pytest.raises(NotImplementedError, match="assets"):
+        keras.Sequential([keras.Input((2,)), Assets(1)]).save(path)

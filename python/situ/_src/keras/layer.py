@@ -303,6 +303,37 @@ class Layer(Module):
         """
         assign_weights(self.weights, weights, f'"{self.name}"')
 
+    def save_own_variables(self, store) -> None:
+        """Stores the values of the layer's own variables in a `.keras` archive; may be overridden.
+
+        Args:
+          store: Dictionary from names to arrays.
+        """
+        from situ._src.keras3 import serialization
+
+        variables = serialization.variables_of(self)
+        for i, value in enumerate(weights.values(variables)):
+            store[str(i)] = value
+
+    def load_own_variables(self, store) -> None:
+        """Loads what save_own_variables stored; may be overridden.
+
+        Args:
+          store: Dictionary from names to arrays.
+
+        Raises:
+          ValueError: If the number of variables or a shape is wrong.
+        """
+        from situ._src.keras3 import serialization
+
+        variables = serialization.variables_of(self)
+        if len(store) != len(variables):
+            raise ValueError(
+                f"Layer '{self.name}' expected {len(variables)} variables, but received "
+                f"{len(store)} variables during loading. Expected: {[v.name for v in variables]}"
+            )
+        assign_weights(variables, [store[str(i)] for i in range(len(store))], f'"{self.name}"')
+
     # For subclasses
 
     @keras3_order

@@ -207,20 +207,21 @@ def rebuild(config, make):
         layer = layers[one["name"]] = make(one)
         if layer._inbound_nodes and not one["inbound_nodes"]:
             result[one["name"], 0] = layer._inbound_nodes[-1].outputs
-        waiting += [(layer, i, call) for i, call in enumerate(one["inbound_nodes"])]
+        name = one["name"]  # a layer whose configuration has no name gets another one
+        waiting += [(layer, name, i, call) for i, call in enumerate(one["inbound_nodes"])]
 
     def tensor(name, node, place):
         return nest.flatten(result[name, node])[place]
 
     while waiting:
         left = []
-        for layer, i, call in waiting:
+        for layer, name, i, call in waiting:
             try:
                 inputs, args, kwargs = _arguments(call, tensor)
             except KeyError:
-                left.append((layer, i, call))
+                left.append((layer, name, i, call))
                 continue
-            result[layer.name, i] = layer(inputs, *args, **kwargs)
+            result[name, i] = layer(inputs, *args, **kwargs)
         if len(left) == len(waiting):
             raise ValueError(
                 "The configuration of the model has calls whose inputs no layer "

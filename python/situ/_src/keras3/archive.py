@@ -86,11 +86,6 @@ def _groups(layer, path="", seen=None):
         yield from _groups(child, f"{path}/{name}" if path else name, seen)
 
 
-def _variables(layer):
-    """Returns the variables of a layer that are in its group."""
-    return serialization.variables_of(layer) if not _is_metric(layer) else []
-
-
 def _is_metric(layer):
     from situ._src.keras.metrics import Metric
 
@@ -104,9 +99,10 @@ def write_weights(file: Any, model: Any, with_optimizer: bool = True) -> None:
             continue
         place = file.create_group(f"{group}/vars" if group else "vars")
         place.attrs["name"] = layer.name
-        variables = serialization.variables_of(layer)
-        for i, value in enumerate(weights.values(variables)):
-            place[str(i)] = value
+        store: dict[str, Any] = {}
+        layer.save_own_variables(store)
+        for name, value in store.items():
+            place[name] = value
     optimizer = getattr(model, "optimizer", None)
     if with_optimizer and optimizer is not None and hasattr(optimizer, "variables"):
         place = file.create_group("optimizer/vars")
@@ -120,6 +116,10 @@ def can_write(model: Any) -> bool:
     and such models keep the layout of safetensors."""
     kinds = ("StringLookup", "IntegerLookup", "TextVectorization")
     for layer in model._flat_layers():
+        if hasattr(layer, "save_assets"):
+            raise NotImplementedError(
+                f"Layer {layer.name} has save_assets: situ does not write assets to archives."
+            )
         unknown = isinstance(layer, TensorFlowOpLayer) and not serialization.has_entry(layer)
         if type(layer).__name__ in kinds or unknown:
             logs.warn(
@@ -134,29 +134,16 @@ def can_write(model: Any) -> bool:
 def read_weights(file: Any, model: Any, skip_mismatch: bool = False) -> None:
     """Loads the weights of a model from an HDF5 file in the layout of Keras 3."""
     for group, layer in _groups(model):
-        variables = _variables(layer)
-        if not variables:
-            continue
         place = file.get(f"{group}/vars" if group else "vars")
-        count = 0 if place is None else len(place)
-        if count != len(variables):
-            if skip_mismatch:
-                logs.warn("Skipping loading of weights for layer %s due to a mismatch.", layer.name)
-                continue
-            raise ValueError(
-                f"Layer '{layer.name}' expected {len(variables)} variables, but received {count} "
-                f"variables during loading. Expected: {[v.name for v in variables]}"
-            )
-        values = [numpy.asarray(place[str(i)]) for i in range(count)]
-        _assign(layer, variables, values, skip_mismatch)
-
-
-def _assign(layer, variables, values, skip_mismatch):
-    fits = all(tuple(v.shape.as_list()) == a.shape for v, a in zip(variables, values))
-    if not fits and skip_mismatch:
-        logs.warn("Skipping loading of weights for layer %s due to a mismatch.", layer.name)
-        return
-    weights.assign(variables, values, f'"{layer.name}"')
+        store = {} if place is None else {n: numpy.asarray(place[n]) for n in place}
+        if _is_metric(layer) or not store and not serialization.variables_of(layer):
+            continue
+        try:
+            layer.load_own_variables(store)
+        except ValueError:
+            if not skip_mismatch:
+                raise
+            logs.warn("Skipping loading of weights for layer %s due to a mismatch.", layer.name)
 
 
 def is_weights_layout(file: Any) -> bool:
