@@ -129,6 +129,7 @@ def test_control_flow():
 
 
 def test_calls_on_symbolic_tensors_are_layers():
+    keras.utils.clear_session()
     x = keras.Input((4,))
     assert isinstance(x, keras.KerasTensor) and not isinstance(F, keras.KerasTensor)
     assert ops.shape(x) == (None, 4)

@@ -16,7 +16,7 @@ tf = api.Names("situ", "", "v2", "situ")
 
 def keras3_export(*names: str):
     """Returns a decorator that exports an object under names below `situ.keras3`."""
-    return export(*["keras3." + n for n in names])
+    return export(v2=["keras3." + n for n in names])
 
 
 def alias(thing: Any, *names: str) -> Any:
