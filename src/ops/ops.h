@@ -57,6 +57,7 @@
   X(function_tape) \
   X(collective_ops) \
   X(parse_example) \
+  X(decode_json) \
   X(decode_image) \
   X(encode_image) \
   X(ctc) \

@@ -162,6 +162,11 @@ static situ_status reshape_shape(struct call *call) {
         "Input to reshape is a tensor with %lld values, but the requested shape "
         "requires a multiple of %lld",
         (long long)count, (long long)product);
+  if (call->building) {
+    char text[SHAPE_STRING_SIZE];
+    return INVALID("Cannot reshape a tensor with %lld elements to shape %s (%lld elements)",
+                   (long long)count, shape_print(out, text), (long long)product);
+  }
   return INVALID("Input to reshape is a tensor with %lld values, but the requested shape has %lld",
                  (long long)count, (long long)product);
 }

@@ -127,6 +127,50 @@ static situ_status compute_decode_raw(struct compute *compute) {
   return NULL;
 }
 
+/* DecodePaddedRaw: strings are cut or padded with zeros to a fixed length. */
+static situ_status padded_raw_length(struct call *call, int64_t *length) {
+  const int64_t size = (int64_t)situ_type_size(call_type(call, "out_type"));
+  bool known = false;
+  TRY(op_host_scalar(call, 1, length, &known));
+  if (!known) *length = SITU_ANY;
+  if (known && *length <= 0)
+    return INVALID("fixed_length (%lld) must be greater than zero", (long long)*length);
+  if (known && *length % size)
+    return INVALID("fixed_length (%lld) must be a multiple of the size of out_type (%lld)",
+                   (long long)*length, (long long)size);
+  return NULL;
+}
+
+static situ_status padded_raw_shape(struct call *call) {
+  int64_t length = SITU_ANY;
+  TRY(padded_raw_length(call, &length));
+  TRY(decode_raw_shape(call));
+  situ_shape *shape = &call->out[0].shape;
+  if (length != SITU_ANY && shape->rank > 0)
+    shape->dim[shape->rank - 1] = length / (int64_t)situ_type_size(call_type(call, "out_type"));
+  return NULL;
+}
+
+static situ_status compute_padded_raw(struct compute *compute) {
+  const situ_tensor *in = compute->in[0];
+  const size_t size = situ_type_size(call_type(compute->call, "out_type"));
+  int64_t length = 0;
+  TRY(padded_raw_length(compute->call, &length));
+  situ_shape shape = in->shape;
+  shape.dim[shape.rank++] = length / (int64_t)size;
+  void *data = NULL;
+  TRY(compute_output(compute, 0, shape, &data));
+  const int64_t n = situ_shape_count(in->shape);
+  memset(data, 0, (size_t)(n * length));
+  for (int64_t i = 0; i < n; i++) {
+    const situ_string text = situ_tensor_string(in, i);
+    const size_t used = text.length < (size_t)length ? text.length : (size_t)length;
+    if (used) memcpy((char *)data + i * length, text.data, used);
+  }
+  if (!call_bool(compute->call, "little_endian")) swap_bytes(data, (size_t)(n * length), size);
+  return NULL;
+}
+
 static const struct op_def op_defs[] = {
     {.name = "ReadFile",
      .inputs = "filename:string",
@@ -164,7 +208,7 @@ static const struct op_def op_defs[] = {
      .outputs = "output:out_type",
      .attrs = "out_type:{half float double int32 int64 int8 uint8 int16 uint16 bool} "
               "little_endian:bool=true",
-     .python = "io.decode_raw decode_raw",
+     .python = "",
      .doc = "Reinterprets the bytes of strings as numbers.",
      .args = "bytes: Tensor of strings of one length, a multiple of the size of the type.\n"
              "out_type: Type of the numbers.\n"
@@ -173,6 +217,18 @@ static const struct op_def op_defs[] = {
      .flags = OP_NO_GRADIENT,
      .shape = decode_raw_shape,
      .compute = compute_decode_raw},
+    {.name = "DecodePaddedRaw",
+     .inputs = "input_bytes:string fixed_length:int32",
+     .outputs = "output:out_type",
+     .attrs = "out_type:{half float double int32 int64 int8 uint8 int16 uint16 bool} "
+              "little_endian:bool=true",
+     .python = "",
+     .doc = "Reinterprets the bytes of strings, cut or padded to a length, as numbers.",
+     .host = "fixed_length",
+     .devices = "CPU",
+     .flags = OP_NO_GRADIENT,
+     .shape = padded_raw_shape,
+     .compute = compute_padded_raw},
 };
 
 OP_FAMILY(file_ops, op_defs);

@@ -40,7 +40,7 @@ static const struct wrong table[] = {
      {"f[2,3]", "i4,2"},
      NULL,
      0,
-     "a tensor with 6 values, but the requested shape has 8"},
+     "Cannot reshape a tensor with 6 elements to shape [4,2] (8 elements)"},
     {"Reshape", {"f[2,3]", "i4,-1"}, NULL, 0, "requires a multiple of 4"},
     {"Reshape", {"f[2,3]", "i-1,-1"}, NULL, 0, "Only one input size may be -1, not both 0 and 1"},
     {"Reshape", {"f[2,3]", "i-2,3"}, NULL, 0, "Dimension 0 must be >= 0"},

@@ -4,6 +4,7 @@ tf.make_tensor_proto, tf.make_ndarray."""
 
 from __future__ import annotations
 
+import base64
 import math
 from typing import Any
 
@@ -76,12 +77,21 @@ def parse_tensor(serialized, out_type, name: str | None = None):
     dtype = as_dtype(out_type).base_dtype
 
     def read(data):
+        data = numpy.asarray(data, object)
+        if data.ndim:
+            shape = str(list(data.shape)).replace(" ", "")
+            raise errors.InvalidArgumentError(
+                None, None, f"Expected `serialized` to be a scalar, got shape: {shape}"
+            )
         try:
-            proto = TensorProto.FromString(numpy.asarray(data, object).item())
+            proto = TensorProto.FromString(data.item())
             array = tensor_value(proto)
         except (ValueError, KeyError, IndexError) as error:
+            text = base64.b64encode(data.item()).decode()
             raise errors.InvalidArgumentError(
-                None, None, f"Could not parse `serialized` as TensorProto: {error}"
+                None,
+                None,
+                f"Could not parse `serialized` as TensorProto, base64: {text} ({error})",
             ) from None
         if proto.dtype != dtype.as_datatype_enum:
             raise errors.InvalidArgumentError(

@@ -18,7 +18,7 @@ from situ._src.framework.keywords import unsupported, with_order
 from situ._src.ops import init_ops
 from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
 from situ._src.ops.lookup_ops import _lines, key_indices
-from situ._src.ops.parsing_ops import FixedLenFeature, VarLenFeature
+from situ._src.ops.parsing_config import FixedLenFeature, VarLenFeature
 from situ._src.ops.sparse_ops import SparseTensor, sparse_tensor_to_dense
 from situ._src.variables.variable_scope import get_variable
 

@@ -1,49 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""parsing_ops.py: parses tf.Example and tf.SequenceExample records and CSV lines into tensors."""
+"""parsing_ops.py: parses tf.Example records and CSV lines into tensors."""
 
 from __future__ import annotations
 
-import collections
-
-import numpy
-
-from situ._src.framework import errors, example_protos
-from situ._src.framework.api import BOTH, OPS, V1, export
+from situ._src.framework import errors
+from situ._src.framework.api import OPS, export
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import scope
 from situ._src.framework.keywords import with_order
 from situ._src.framework.tensor_shape import as_shape
+from situ._src.ops import parsing_config
 from situ._src.ops.array_ops import constant, convert_to_tensor, op
-from situ._src.ops.script_ops import py_func
+from situ._src.ops.parsing_config import FixedLenFeature, FixedLenSequenceFeature
 from situ._src.ops.sparse_ops import SparseTensor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing takes long to import
     from situ._src.framework.type_aliases import Any
-
-
-class FixedLenFeature(collections.namedtuple("FixedLenFeature", "shape dtype default_value")):
-    """Configuration of a feature with a fixed shape."""
-
-    def __new__(cls, shape, dtype, default_value=None):
-        return super().__new__(cls, shape, dtype, default_value)
-
-
-class FixedLenSequenceFeature(
-    collections.namedtuple("FixedLenSequenceFeature", "shape dtype allow_missing default_value")
-):
-    """Configuration of a feature with a variable number of entries of a fixed shape."""
-
-    def __new__(cls, shape, dtype, allow_missing=False, default_value=None):
-        return super().__new__(cls, shape, dtype, allow_missing, default_value)
-
-
-class VarLenFeature(collections.namedtuple("VarLenFeature", "dtype")):
-    """Configuration of a feature of variable length, parsed to a SparseTensor."""
-
-
-for _class in (FixedLenFeature, FixedLenSequenceFeature, VarLenFeature):
-    BOTH["io." + _class.__name__] = V1[_class.__name__] = _class
 
 
 def type_name(dtype):
@@ -96,7 +69,7 @@ def check_features(features):
     """Raises TensorFlow's error for an invalid feature configuration."""
     for key in sorted(features):
         feature = features[key]
-        if not isinstance(feature, (FixedLenFeature, FixedLenSequenceFeature, VarLenFeature)):
+        if not parsing_config.is_known(feature):
             raise ValueError(f"Unsupported {type(feature).__name__} {feature} for key '{key}'")
         if not feature.dtype:
             raise ValueError(f"Missing type for feature {key}. Received feature={feature}")
@@ -114,8 +87,11 @@ def _parse(serialized, features, name, names=None):
             raise ValueError(
                 "Unsupported: FixedLenSequenceFeature requires allow_missing to be True."
             )
-    sparse = sorted(k for k, f in features.items() if isinstance(f, VarLenFeature))
-    dense = sorted(k for k in features if k not in sparse)
+    types = parsing_config.variable_length(features)
+    sparse = sorted(types)
+    dense = sorted(
+        k for k, f in features.items() if isinstance(f, (FixedLenFeature, FixedLenSequenceFeature))
+    )
     shapes = [_dense_shape(features[k]) for k in dense]
     with scope(name, "ParseSingleExample"):
         serialized = convert_to_tensor(serialized, "string", name="serialized")
@@ -127,16 +103,17 @@ def _parse(serialized, features, name, names=None):
             constant([], "string"),
             [_default(k, features[k], shape) for k, shape in zip(dense, shapes)],
             num_sparse=len(sparse),
-            sparse_types=[as_dtype(features[k].dtype) for k in sparse],
+            sparse_types=[types[k] for k in sparse],
             dense_shapes=shapes,
             name="ParseExample",
         )
-    parts = parts if isinstance(parts, (list, tuple)) else [parts]
-    n, results = len(sparse), {}
-    for i, key in enumerate(sparse):
-        results[key] = SparseTensor(*parts[i : 3 * n : n])
-    results.update(zip(dense, parts[3 * n :]))
-    return {k: results[k] for k in features}
+        parts = parts if isinstance(parts, (list, tuple)) else [parts]
+        n = len(sparse)
+        found = {key: SparseTensor(*parts[i : 3 * n : n]) for i, key in enumerate(sparse)}
+        batched = serialized.shape.rank != 0
+        results = parsing_config.of_records(features, found, batched)
+        results.update(zip(dense, parts[3 * n :]))
+        return {k: results[k] for k in features}
 
 
 @export("io.parse_single_example", v1="parse_single_example")
@@ -191,137 +168,6 @@ def parse_example(
 export(v2="io.parse_example")(
     with_order(parse_example, "serialized", "features", "example_names", "name")
 )
-
-
-def _steps(lists, key, dtype, name):
-    """Returns the values of each step of a feature list, or None if the list is missing."""
-    if key not in lists:
-        return None
-    kind = (
-        "bytes_list"
-        if dtype.name == "string"
-        else "float_list"
-        if dtype.is_floating
-        else "int64_list"
-    )
-    for number, step in enumerate(lists[key].feature):
-        if step.WhichOneof("kind") not in (None, kind):
-            raise errors.InvalidArgumentError(
-                None,
-                None,
-                f"Name: {name}, Feature list: {key}, Index: {number}.  Data types "
-                f"don't match. Expected type: {type_name(dtype)}",
-            )
-    return [list(getattr(step, kind).value) for step in lists[key].feature]
-
-
-def _dense(lists, key, feature, dtype, shape, name):
-    steps = _steps(lists, key, dtype, name)
-    if steps is None:
-        if not feature.allow_missing:
-            raise errors.InvalidArgumentError(
-                None,
-                None,
-                f"Name: {name}, Feature list '{key}' is required but could not be "
-                "found.  Did you mean to include it in feature_list_dense_missing_assumed_empty "
-                "or feature_list_dense_defaults?",
-            )
-        steps = []
-    count = int(numpy.prod(shape))
-    for number, values in enumerate(steps):
-        if len(values) != count:
-            raise errors.InvalidArgumentError(
-                None,
-                None,
-                f"Name: {name}, Key: {key}, Index: {number}.  Number of values != "
-                f"expected.  values size: {len(values)} but output shape: {list(shape)}",
-            )
-    kind = object if dtype.name == "string" else dtype.as_numpy_dtype
-    return [numpy.array(steps, kind).reshape([len(steps), *shape])]
-
-
-def _sparse_sequence(lists, key, dtype, name):
-    steps = _steps(lists, key, dtype, name) or []
-    indices = [(t, i) for t, values in enumerate(steps) for i in range(len(values))]
-    kind = object if dtype.name == "string" else dtype.as_numpy_dtype
-    return [
-        numpy.array(indices, "int64").reshape([-1, 2]),
-        numpy.array([v for values in steps for v in values], kind),
-        numpy.array([len(steps), max(map(len, steps), default=0)], "int64"),
-    ]
-
-
-def _lists(serialized, features, name):
-    """Parses the feature lists of one record; `name` is its name in error messages."""
-    keys = sorted(features)
-    types, shapes = [], []
-    for key in keys:
-        dtype = as_dtype(features[key].dtype)
-        if isinstance(features[key], VarLenFeature):
-            types += ["int64", dtype, "int64"]
-            shapes += [[None, 2], [None], [2]]
-        else:
-            types.append(dtype)
-            shapes.append([None, *as_shape(features[key].shape).as_list()])
-
-    def read(data, name=b"<unknown>"):
-        name = numpy.asarray(name, object).item().decode(errors="replace")
-        record = example_protos.SequenceExample()
-        record.ParseFromString(numpy.asarray(data, object).item())
-        lists, result = record.feature_lists.feature_list, []
-        for key in keys:
-            feature, dtype = features[key], as_dtype(features[key].dtype)
-            if isinstance(feature, VarLenFeature):
-                result += _sparse_sequence(lists, key, dtype, name)
-            else:
-                shape = as_shape(feature.shape).as_list()
-                result += _dense(lists, key, feature, dtype, shape, name)
-        return result
-
-    names = [] if name is None else [convert_to_tensor(name, "string")]
-    values = py_func(read, [serialized, *names], types, False)
-    values = list(values) if isinstance(values, (list, tuple)) else [values]
-    for value, shape in zip(values, shapes):
-        if hasattr(value, "set_shape"):
-            value.set_shape(shape)
-    results = {}
-    for key in keys:
-        if isinstance(features[key], VarLenFeature):
-            results[key] = SparseTensor(*values[:3])
-            values = values[3:]
-        else:
-            results[key] = values.pop(0)
-    return results
-
-
-@export("io.parse_single_sequence_example", v1="parse_single_sequence_example")
-def parse_single_sequence_example(
-    serialized: Any,
-    context_features: Any = None,
-    sequence_features: Any = None,
-    example_name: Any = None,
-    name: str | None = None,
-) -> Any:
-    """Parses one tf.SequenceExample to (context features, feature lists), dictionaries of
-    tensors; `example_name` is the name of the record in error messages."""
-    if not (context_features or sequence_features):
-        raise ValueError("Missing features.")
-    check_features(sequence_features or {})
-    for key, feature in (context_features or {}).items():
-        if isinstance(feature, FixedLenSequenceFeature):
-            raise ValueError(f"Unsupported {type(feature).__name__} {feature} for key '{key}'")
-    for key, feature in (sequence_features or {}).items():
-        if getattr(feature, "default_value", None) is not None:
-            raise ValueError(f"Value feature_list.dense_defaults[{key}] must be None")
-    with scope(name, "ParseSingleSequenceExample"):
-        serialized = convert_to_tensor(serialized, "string", name="serialized")
-        # The context has the field number of the features of a tf.Example.
-        context = {}
-        if context_features:
-            context = _parse(serialized, context_features, None, example_name)
-        if not sequence_features:
-            return context, {}
-        return context, _lists(serialized, sequence_features, example_name)
 
 
 def _csv_default(value):
@@ -382,3 +228,53 @@ export(v2="io.decode_csv")(
         "name",
     )
 )
+
+
+@export("io.decode_raw")
+def decode_raw(
+    input_bytes: Any,
+    out_type: Any,
+    little_endian: bool = True,
+    fixed_length: Any = None,
+    name: str | None = None,
+) -> Any:
+    """Reinterprets the bytes of strings as numbers.
+
+    Args:
+      input_bytes: A tensor of strings.
+      out_type: The type of the numbers.
+      little_endian: Whether the numbers are little-endian.
+      fixed_length: The bytes of each string that are used; shorter strings are padded with zeros.
+        By default all strings must have the same length.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor with one more dimension.
+
+    Raises:
+      InvalidArgumentError: `fixed_length` is not a multiple of the size of the type.
+    """
+    with scope(name, "DecodeRaw"):
+        data = convert_to_tensor(input_bytes, "string")
+        if fixed_length is None:
+            return op("DecodeRaw", data, out_type=out_type, little_endian=little_endian)
+        return op(
+            "DecodePaddedRaw",
+            data,
+            convert_to_tensor(fixed_length, "int32"),
+            out_type=out_type,
+            little_endian=little_endian,
+        )
+
+
+@export(v1=("io.decode_raw", "decode_raw"))
+def decode_raw_v1(
+    input_bytes: Any = None,
+    out_type: Any = None,
+    little_endian: bool = True,
+    name: str | None = None,
+    bytes: Any = None,  # the name of `input_bytes` in TensorFlow 1
+) -> Any:
+    """Reinterprets the bytes of strings of one length as numbers; see `tf.io.decode_raw`."""
+    data = bytes if input_bytes is None else input_bytes
+    return decode_raw(data, out_type, little_endian, name=name)

@@ -40,6 +40,31 @@ class SparseTensor:
         self.values = convert_to_tensor(values, name="values")
         self.dense_shape = convert_to_tensor(dense_shape, "int64", name="shape")
 
+    @classmethod
+    def from_value(cls, sparse_tensor_value: Any) -> Any:
+        """Returns a SparseTensor of a SparseTensor or SparseTensorValue.
+
+        Raises:
+          TypeError: it is another value.
+        """
+        if isinstance(sparse_tensor_value, SparseTensor):
+            return sparse_tensor_value
+        if not isinstance(sparse_tensor_value, SparseTensorValue):
+            raise TypeError(
+                f"Argument sparse_tensor_value={sparse_tensor_value} is neither a SparseTensor "
+                "nor SparseTensorValue."
+            )
+        return cls(*sparse_tensor_value)
+
+    def set_shape(self, shape: ShapeLike) -> None:
+        """Merges a shape with the static shape.
+
+        Raises:
+          ValueError: the shapes are not compatible.
+        """
+        merged = self.get_shape().merge_with(tensor_shape.as_shape(shape))
+        self._static = None if merged.rank is None else merged.as_list()
+
     _static: list | None = None  # the static shape, if it may be fed
     dtype = property(lambda s: s.values.dtype)
 
