@@ -92,9 +92,6 @@ def test_shards(tmp_path):
         data.save(str(tmp_path), shard_func=lambda x: tf.cast(x, tf.int32))
     with pytest.raises(NotImplementedError, match="checkpoint_args"):
         data.save(str(tmp_path), checkpoint_args={"directory": str(tmp_path)})
-    for argument in ({"shard_func": lambda x: x}, {"reader_func": one_by_one}):
-        with pytest.raises(NotImplementedError, match=next(iter(argument))):
-            data.snapshot(str(tmp_path), **argument)
 
 
 def test_compressed_elements(tmp_path):
@@ -182,12 +179,27 @@ def test_shape_of_a_data_set_spec():
     assert "TensorShape([3])" in repr(spec)
 
 
-def test_iterators_of_dense_tensors_only():
+def test_classes_of_iterators():
     make = tf.compat.v1.data.Iterator.from_structure
-    with tf.Graph().as_default():
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
         assert make(tf.int64, [], output_classes=tf.Tensor).output_types == tf.int64
-        with pytest.raises(NotImplementedError, match="SparseTensor"):
-            make(tf.int64, [], output_classes=tf.SparseTensor)
+        iterator = make(tf.int32, [2], output_classes=tf.SparseTensor)
+        assert iterator.output_classes is tf.SparseTensor
+        element = iterator.get_next()
+        rows = tf.data.Dataset.from_tensor_slices(tf.sparse.from_dense([[1, 0]]))
+        session.run(iterator.make_initializer(rows))
+        assert session.run(element).values.tolist() == [1]
+        with pytest.raises(TypeError, match="Unsupported class"):
+            make(tf.int64, [], output_classes=int)
+
+
+def test_composite_elements_are_saved(tmp_path):
+    rows = [[[1, 2], []], [], [[3]]]
+    data = tf.data.Dataset.from_tensor_slices((tf.ragged.constant(rows), [b"a", b"b", b"c"]))
+    data.save(str(tmp_path))
+    loaded = tf.data.Dataset.load(str(tmp_path))
+    assert loaded.element_spec == data.element_spec
+    assert [(r.to_list(), t.numpy()) for r, t in loaded] == list(zip(rows, [b"a", b"b", b"c"]))
 
 
 def test_arguments_of_map_and_counter(tmp_path):

@@ -66,6 +66,21 @@ def dense_to_ragged(spec, row_splits_dtype):
     return RaggedTensorSpec(dims, spec.dtype, ragged_rank, row_splits_dtype)
 
 
+def dense_to_sparse(value, row_shape):
+    """Converts a tensor to a SparseTensor with all its elements and the shape of a row."""
+    row = tensor_shape.as_shape(row_shape).as_list()
+    sizes = op("Shape", value, out_type="int64")
+    wanted = constant([-1 if n is None else n for n in row], "int64")
+    text = "An element is larger than `row_shape`. Shapes of the element and of rows:"
+    fits = op("LogicalOr", op("LessEqual", sizes, wanted), op("Less", wanted, constant(0, "int64")))
+    with control_dependencies([Assert(op("All", fits, [0]), [text, sizes, wanted])]):
+        everywhere = op("Fill", op("Identity", sizes), constant(True))
+    dense_shape = op("Maximum", sizes, wanted)
+    made = SparseTensor(op("Where", everywhere), op("Reshape", value, [-1]), dense_shape)
+    made._static = row
+    return made
+
+
 # Batches
 
 

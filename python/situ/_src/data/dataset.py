@@ -123,7 +123,8 @@ class Dataset:
         """Creates a data set with one element, a structure of tensors."""
         del name  # a name for debugging only
         parts = DATA.map(component, tensors)
-        return Dataset("Tensor", (), PARTS.flatten(parts), DATA.map(structure.spec_of, parts))
+        flat = [_handle(p) if isinstance(p, Dataset) else p for p in PARTS.flatten(parts)]
+        return Dataset("Tensor", (), flat, DATA.map(structure.spec_of, parts))
 
     @staticmethod
     def from_tensor_slices(tensors: Any, name: str | None = None) -> Dataset:
@@ -140,6 +141,11 @@ class Dataset:
           ValueError: If a tensor is a scalar or first dimensions differ.
         """
         del name  # a name for debugging only
+        if any(isinstance(leaf, (list, Dataset)) for leaf in DATA.flatten(tensors)):
+            from situ._src.data import nested
+
+            if nested.has_datasets(tensors):
+                return nested.slices(tensors)
         parts = DATA.map(component, tensors)
         flat = DATA.flatten(parts)
         if not flat:
@@ -659,18 +665,19 @@ class Dataset:
     def with_options(self, options: Any, name: str | None = None) -> Dataset:
         """Returns the data set with tf.data.Options."""
         del name  # a name for debugging only
+        from situ._src.data.options import merge_options
+
         result = self._then("Take", number(-1))
-        result._user_options = options
+        result._user_options = merge_options(self.options(), options)
         return result
 
     def options(self) -> Any:
         """Returns the merged options of this data set and its inputs."""
-        from situ._src.data.experimental import Options
+        from situ._src.data.options import Options, merge_options
 
-        merged = Options()
-        for one in self._inputs:
-            merged.take(one.options())
-        return merged.take(getattr(self, "_user_options", None) or Options())
+        own = getattr(self, "_user_options", None)
+        inherited = [one.options() for one in self._inputs] if own is None else [own]
+        return merge_options(Options(), *inherited)._freeze()
 
     def _structure(self):
         indices = itertools.count()
@@ -696,7 +703,9 @@ class Dataset:
             raise RuntimeError(
                 "`tf.data.Dataset.as_numpy_iterator()` is only supported in eager mode."
             )
-        return (DATA.map(_to_numpy, element) for element in self)
+        from situ._src.data import iterators
+
+        return iterators.NumpyIterator(self)
 
     def get_single_element(self, name: str | None = None) -> Any:
         """Returns the element of a data set that has exactly one."""
@@ -752,19 +761,19 @@ class Dataset:
         return iterators.make_initializable_iterator(self, shared_name)
 
 
-def _to_numpy(value):
-    """Converts a component of an element to arrays."""
-    if isinstance(value, Dataset):
-        return value
-    if hasattr(value, "numpy"):
-        return value.numpy()
-    return value._situ_value_([part.numpy() for part in value._situ_tensors_], None)
-
-
 def _parallel(value):
     if value is None:
         return 0
     return int(value.numpy()) if hasattr(value, "numpy") else int(value)
+
+
+def _handle(dataset):
+    """Returns the handle of a data set as a parameter of another one."""
+    arguments = []
+    made = dataset._build(arguments)
+    if not arguments:
+        return made.handle()
+    return _bind(dataset)
 
 
 def _bind(dataset):

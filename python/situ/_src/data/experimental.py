@@ -1,14 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""experimental.py: tf.data.experimental, tf.contrib.data and tf.data.Options."""
-
-import enum
+"""experimental.py: tf.data.experimental and tf.contrib.data."""
 
 import _situ
-from situ._src.data.dataset import AUTOTUNE, INFINITE, LOG_WARNING, UNKNOWN, Dataset, number
+from situ._src.data.dataset import (
+    AUTOTUNE,
+    INFINITE,
+    LOG_WARNING,
+    UNKNOWN,
+    Dataset,
+    _handle,
+    from_handle,
+    number,
+)
 from situ._src.data.iterators import Optional
 from situ._src.data.structure import DatasetSpec
 from situ._src.framework import device_spec
-from situ._src.framework.api import BOTH, export
+from situ._src.framework.api import BOTH, OPS, export
+from situ._src.framework.nest import DATA
 from situ._src.ops.array_ops import convert_to_tensor
 
 for _prefix in ("data.", "data.experimental.", "contrib.data."):
@@ -18,58 +26,6 @@ for _prefix in ("data.", "data.experimental.", "contrib.data."):
 BOTH["contrib.data.Dataset"] = Dataset
 BOTH["data.DatasetSpec"] = DatasetSpec
 BOTH["data.experimental.Optional"] = Optional
-
-
-@export("data.experimental.AutoShardPolicy")
-class AutoShardPolicy(enum.IntEnum):
-    """How a data set is sharded over workers."""
-
-    OFF, AUTO, FILE, DATA, HINT = -1, 0, 1, 2, 3
-
-
-class _OptionGroup:
-    """Options by name; unset options are None."""
-
-    def __getattr__(self, name):
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return
-
-    def take(self, other):
-        """Copies the options that are set in other options."""
-        for name, value in vars(other).items():
-            if isinstance(value, _OptionGroup):
-                getattr(self, name).take(value)
-            else:
-                setattr(self, name, value)
-        return self
-
-
-@export("data.experimental.DistributeOptions")
-class DistributeOptions(_OptionGroup):
-    """How elements are sharded over devices and workers."""
-
-    auto_shard_policy = AutoShardPolicy.AUTO
-
-
-BOTH["data.ThreadingOptions"] = BOTH["data.experimental.ThreadingOptions"] = _OptionGroup
-BOTH["data.experimental.OptimizationOptions"] = _OptionGroup
-
-
-@export("data.Options")
-class Options(_OptionGroup):
-    """Options of a data set. situ accepts them all and ignores those about threads and
-    optimization."""
-
-    def __init__(self):
-        self.threading = self.experimental_threading = _OptionGroup()
-        self.experimental_distribute = DistributeOptions()
-        self.experimental_optimization = _OptionGroup()
-        self.autotune = _OptionGroup()
-
-    def merge(self, options):
-        """Returns these options, overridden by those that are set in others."""
-        return Options().take(self).take(options)
 
 
 def _device(name):
@@ -249,3 +205,68 @@ for _function in (
     for _prefix in ("data.experimental.", "contrib.data."):
         BOTH[_prefix + _function.__name__] = _function
 BOTH["data.experimental.Counter"] = BOTH["contrib.data.Counter"] = counter
+
+
+SHARD_HINT = -1
+BOTH["data.experimental.SHARD_HINT"] = SHARD_HINT
+
+
+@export("data.experimental.RandomDataset")
+def random_dataset(seed=None):
+    """Creates an endless data set of random int64; see Dataset.random."""
+    return Dataset.random(seed)
+
+
+@export("data.experimental.enable_debug_mode")
+def enable_debug_mode():
+    """Has no effect: functions of data sets are always traced."""
+
+
+@export("data.experimental.to_variant")
+def to_variant(dataset):
+    """Returns the handle of a data set as a tensor.
+
+    Args:
+      dataset: a tf.data.Dataset.
+    """
+    return _handle(dataset)
+
+
+@export("data.experimental.from_variant")
+def from_variant(variant, structure):
+    """Creates a data set from the handle of `to_variant`.
+
+    Args:
+      variant: the handle.
+      structure: the element spec of the data set.
+    """
+    return from_handle(variant, structure)
+
+
+@export("data.experimental.pad_to_cardinality")
+def pad_to_cardinality(cardinality, mask_key="valid"):
+    """Returns a transformation that adds elements of zeros until there are `cardinality`.
+
+    Args:
+      cardinality: The number of elements of the result.
+      mask_key: The key of a component that is true for elements of the input.
+    """
+
+    def apply(dataset):
+        count = int(dataset.cardinality())
+        text = "The dataset passed into `pad_to_cardinality` must have a "
+        if count < 0:
+            raise ValueError(f"{text}known cardinalty, but has cardinality {count}")
+        if count > cardinality:
+            raise ValueError(
+                f"{text}cardinalty less than the target cardinality ({cardinality}), but has "
+                f"cardinality {count}"
+            )
+        if not isinstance(dataset.element_spec, dict):
+            raise ValueError("`pad_to_cardinality` requires its input dataset to be a dictionary.")
+        zeros = lambda element: DATA.map(lambda v: OPS["ZerosLike"](v), element)
+        filler = dataset.take(1).map(lambda e: {**zeros(e), mask_key: False})
+        marked = dataset.map(lambda e: {**e, mask_key: True})
+        return marked.concatenate(filler.repeat(cardinality - count))
+
+    return apply

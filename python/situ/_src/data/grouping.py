@@ -146,6 +146,41 @@ def _limit_shapes(padded_shapes, spec, limit):
     return DATA.map(lambda _, shape: sizes(shape), spec, shapes)
 
 
+@export("data.experimental.Reducer")
+class Reducer:
+    """How group_by_reducer reduces the elements of a key.
+
+    Args:
+      init_func: A function of the key that returns the initial state.
+      reduce_func: A function (state, element) that returns the new state.
+      finalize_func: A function of the last state that returns the result.
+    """
+
+    def __init__(self, init_func, reduce_func, finalize_func):
+        self._functions = init_func, reduce_func, finalize_func
+
+    init_func = property(lambda s: s._functions[0])
+    reduce_func = property(lambda s: s._functions[1])
+    finalize_func = property(lambda s: s._functions[2])
+
+
+@export("data.experimental.group_by_reducer", "contrib.data.group_by_reducer")
+def group_by_reducer(key_func, reducer):
+    """Returns a transformation that reduces the elements of each key to one.
+
+    Args:
+      key_func: A function of an element that returns an int64 key.
+      reducer: A Reducer.
+    """
+
+    def reduce(key, window):
+        state = window.reduce(convert(reducer.init_func)(key), reducer.reduce_func)
+        finalize = convert(reducer.finalize_func)
+        return Dataset.from_tensors(finalize(*state) if type(state) is tuple else finalize(state))
+
+    return lambda dataset: group_by_window(dataset, key_func, reduce, 2**63 - 1)
+
+
 def unique(self, name=None):
     """Removes duplicate elements."""
     del name  # a name for debugging only

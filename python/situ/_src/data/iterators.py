@@ -15,10 +15,9 @@ from situ._src.framework import errors
 from situ._src.framework.api import export
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import GraphKeys, get_default_graph
-from situ._src.framework.keywords import unsupported
 from situ._src.framework.nest import DATA, PARTS
 from situ._src.framework.tensor_shape import as_shape
-from situ._src.framework.type_spec import TensorSpec
+from situ._src.framework.type_spec import SparseTensorSpec, TensorSpec
 from situ._src.ops.array_ops import convert_to_tensor, op
 from situ._src.ops.random_ops import get_seed
 
@@ -197,6 +196,55 @@ class OwnedIterator(_situ.Iterator):
     output_shapes = property(lambda s: DATA.map(lambda x: x.shape, s.element_spec))
 
 
+def _to_numpy(value):
+    """Converts a component of an element to arrays that cannot be written."""
+    if hasattr(value, "element_spec"):
+        return value
+    if not hasattr(value, "numpy"):
+        return value._situ_value_([part.numpy() for part in value._situ_tensors_], None)
+    array = value.numpy()
+    if isinstance(array, numpy.ndarray):
+        array.setflags(write=False)
+    return array
+
+
+@export("data.NumpyIterator")
+class NumpyIterator:
+    """An iterator over the elements of a data set, converted to NumPy arrays.
+
+    Args:
+      dataset: a tf.data.Dataset.
+    """
+
+    def __init__(self, dataset):
+        self._iterator = iter(dataset)
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        return DATA.map(_to_numpy, next(self._iterator))
+
+    next = __next__
+
+    def save(self):
+        """Returns the position of the iterator, for `restore`."""
+        return self._iterator.save()
+
+    def restore(self, state):
+        """Continues at a position that `save` returned."""
+        return self._iterator.restore(state)
+
+    def __repr__(self):
+        return f"NumpyIterator(iterator={self._iterator})"
+
+
+@export("data.experimental.get_next_as_optional")
+def get_next_as_optional(iterator):
+    """Returns the next element of an iterator as a tf.experimental.Optional."""
+    return iterator.get_next_as_optional()
+
+
 def next_optional(items):
     """Returns the next element of an iterator as an Optional of a graph."""
     elements = Elements(items)
@@ -256,11 +304,23 @@ class GraphOptional(Optional):
         return GraphOptional(self._has_value, self._value, spec, function)
 
 
-def _check_classes(function, output_classes):
-    """Raises an error if a component of elements is not a dense tensor."""
-    for kind in DATA.flatten(output_classes) if output_classes is not None else ():
-        if not issubclass(kind, _situ.Tensor):
-            unsupported(function, output_classes=(kind.__name__, "Tensor"))
+def _with_classes(spec, output_classes):
+    """Returns the spec of elements whose components are of given classes."""
+    if output_classes is None:
+        return spec
+
+    def one(part, kind):
+        if issubclass(kind, _situ.Tensor):
+            return part
+        from situ._src.ops.ragged_tensor_spec import RaggedTensorSpec
+
+        for spec_class in (SparseTensorSpec, RaggedTensorSpec):
+            if issubclass(kind, spec_class([None, None]).value_type):
+                return spec_class(part.shape, part.dtype)
+        raise TypeError(f"Unsupported class of a component of elements: {kind}.")
+
+    parts = zip(DATA.flatten(spec), DATA.flatten_like(spec, output_classes))
+    return DATA.pack(spec, [one(part, kind) for part, kind in parts])
 
 
 @export("data.Iterator", "contrib.data.Iterator")
@@ -272,14 +332,12 @@ class Iterator:
 
     @staticmethod
     def from_structure(output_types, output_shapes=None, shared_name=None, output_classes=None):
-        _check_classes("tf.data.Iterator.from_structure", output_classes)
-        spec = _spec(output_types, output_shapes)
+        spec = _with_classes(_spec(output_types, output_shapes), output_classes)
         return Iterator(op("IteratorV2", shared_name=shared_name or "", **_attrs(spec)), None, spec)
 
     @staticmethod
     def from_string_handle(string_handle, output_types, output_shapes=None, output_classes=None):
-        _check_classes("tf.data.Iterator.from_string_handle", output_classes)
-        spec = _spec(output_types, output_shapes)
+        spec = _with_classes(_spec(output_types, output_shapes), output_classes)
         return Iterator(op("IteratorFromStringHandleV2", string_handle, **_attrs(spec)), None, spec)
 
     @property
@@ -330,7 +388,12 @@ class Iterator:
 
     output_types = property(lambda s: DATA.map(lambda x: x.dtype, s.element_spec))
     output_shapes = property(lambda s: DATA.map(lambda x: x.shape, s.element_spec))
-    output_classes = property(lambda s: DATA.map(lambda x: _situ.Tensor, s.element_spec))
+    output_classes = property(
+        lambda s: DATA.map(
+            lambda x: x.value_type if hasattr(x, "_situ_tensors_") else _situ.Tensor,
+            s.element_spec,
+        )
+    )
 
 
 class FunctionIterator(Iterator):

@@ -16,9 +16,10 @@ from situ._src.data.readers import generated
 from situ._src.framework import errors
 from situ._src.framework.api import export
 from situ._src.framework.keywords import unsupported
-from situ._src.framework.nest import DATA
-from situ._src.framework.type_spec import TensorSpec
+from situ._src.framework.nest import DATA, PARTS
+from situ._src.framework.type_spec import SparseTensorSpec, TensorSpec
 from situ._src.ops.array_ops import convert_to_tensor
+from situ._src.ops.ragged_tensor_spec import RaggedTensorSpec
 
 _FILE = "dataset.safetensors"
 
@@ -74,7 +75,7 @@ def save(self, path, compression=None, shard_func=None, checkpoint_args=None):
     compressed, arrays, shapes, strings, shards = _is_compressed(compression), {}, {}, {}, []
     for count, (shard, element) in enumerate(_sharded(self, shard_func)):
         shards.append(int(shard.numpy()))
-        for i, part in enumerate(DATA.flatten(element)):
+        for i, part in enumerate(PARTS.flatten(element)):
             value, key = numpy.asarray(part.numpy()), f"{count}/{i}"
             if part.dtype.name == "string":
                 strings[key] = [[t.hex() for t in value.reshape(-1)], list(value.shape)]
@@ -102,9 +103,12 @@ def _describe_spec(spec):
         return {"dict": {k: _describe_spec(v) for k, v in spec.items()}}
     if isinstance(spec, (tuple, list)):
         return {"tuple": [_describe_spec(v) for v in spec]}
-    return {
-        "spec": [spec.shape.as_list() if spec.shape.rank is not None else None, spec.dtype.name]
-    }
+    sizes = [spec.shape.as_list() if spec.shape.rank is not None else None, spec.dtype.name]
+    if isinstance(spec, SparseTensorSpec):
+        return {"sparse": sizes}
+    if isinstance(spec, RaggedTensorSpec):
+        return {"ragged": [*sizes, spec.ragged_rank, spec.row_splits_dtype.name]}
+    return {"spec": sizes}
 
 
 def _spec(described):
@@ -112,6 +116,10 @@ def _spec(described):
         return {k: _spec(v) for k, v in described["dict"].items()}
     if "tuple" in described:
         return tuple(_spec(v) for v in described["tuple"])
+    if "sparse" in described:
+        return SparseTensorSpec(*described["sparse"])
+    if "ragged" in described:
+        return RaggedTensorSpec(*described["ragged"])
     return TensorSpec(*described["spec"])
 
 
@@ -147,7 +155,7 @@ class _Saved:
 
     def elements(self):
         """Yields the elements as tuples of components."""
-        kinds = DATA.flatten(self.spec)
+        kinds = PARTS.flatten(self.spec)
         for n in range(self.count):
             yield tuple(self.component(f"{n}/{i}", kind.dtype) for i, kind in enumerate(kinds))
 
@@ -220,12 +228,33 @@ Dataset.load = staticmethod(load)
 
 
 def _snapshot(self, path, compression="AUTO", reader_func=None, shard_func=None, name=None):
-    """Returns the data set itself: situ computes elements again instead of reading files."""
-    unsupported(
-        "tf.data.Dataset.snapshot", reader_func=(reader_func, None), shard_func=(shard_func, None)
-    )
-    del path, compression, name  # no file is written
-    return self
+    """Writes the elements to a file in a directory in the first iteration; later iterations, also
+    of other processes, read it.
+
+    Args:
+      path: The directory, which is created.
+      compression: "AUTO", "GZIP", "SNAPPY" or None; files are not compressed.
+      reader_func: A function of a data set of shards, each a data set, that returns the result.
+      shard_func: A function of an element that returns the index of its shard, an int64 scalar.
+      name: Ignored.
+
+    Returns:
+      A data set.
+    """
+    del name  # a name for debugging only
+    _is_compressed(compression)
+    os.makedirs(path, exist_ok=True)
+    file = os.path.join(os.fspath(path), "snapshot")
+    if reader_func is None and shard_func is None:
+        return self.cache(file)
+    pairs = _sharded(self, shard_func).cache(file)
+    # All shards are known after one iteration, which also completes the file.
+    shards = pairs.map(lambda shard, _: shard).unique().batch(2**31 - 1).unbatch()
+
+    def elements(shard):
+        return pairs.filter(lambda s, _: s == shard).map(lambda _, element: element)
+
+    return (reader_func or (lambda sets: sets.flat_map(lambda one: one)))(shards.map(elements))
 
 
 Dataset.snapshot = _snapshot
@@ -263,6 +292,39 @@ def ragged_batch(self, batch_size, drop_remainder=False, row_splits_dtype="int64
 
 
 Dataset.ragged_batch = ragged_batch
+
+
+def sparse_batch(self, batch_size, row_shape, name=None):
+    """Combines consecutive dense elements of different sizes into sparse tensors.
+
+    Args:
+      batch_size: The number of elements of a batch.
+      row_shape: The dense shape of a row; dimensions that are None are as large as necessary.
+      name: Ignored.
+
+    Returns:
+      A data set of SparseTensors.
+
+    Raises:
+      TypeError: elements have several components.
+    """
+    del name  # a name for debugging only
+    if not isinstance(self.element_spec, TensorSpec):
+        raise TypeError(
+            "`dense_to_sparse_batch` requires an input dataset whose elements have a single "
+            "component, but the given dataset has the following component types: "
+            f"{self.output_types}."
+        )
+    return self.map(lambda value: composite.dense_to_sparse(value, row_shape)).batch(batch_size)
+
+
+Dataset.sparse_batch = sparse_batch
+
+
+@export("data.experimental.dense_to_sparse_batch")
+def dense_to_sparse_batch(batch_size, row_shape):
+    """Returns a transformation for Dataset.apply; see Dataset.sparse_batch."""
+    return lambda dataset: dataset.sparse_batch(batch_size, row_shape)
 
 
 @export("data.experimental.dense_to_ragged_batch")

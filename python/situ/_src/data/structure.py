@@ -84,6 +84,8 @@ def tensor(value, dtype=None):
 def component(value, dtype=None):
     """Converts a value to a component of an element: a tensor or a composite tensor, of which each
     part is a parameter of a data set."""
+    if hasattr(value, "element_spec"):
+        return value
     if hasattr(value, "nested_row_splits"):
         from situ._src.ops.ragged_tensor import to_ragged
 
