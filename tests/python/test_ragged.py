@@ -497,3 +497,52 @@ def test_the_type_of_a_ragged_tensor():
     assert tf.RaggedTensorSpec([2], ragged_rank=0).value_type is tf.Tensor
     with pytest.raises(ValueError, match="Must specify ragged_rank"):
         tf.RaggedTensorSpec()
+
+
+def test_control_flow_over_ragged_tensors():
+    rows = tf.ragged.constant([[1.0, 2.0], [], [3.0]])
+
+    @tf.function
+    def branch(condition, x):
+        if condition:
+            y = x
+        else:
+            y = x * 3.0
+        return y, tf.cond(condition, lambda: x, lambda: x * 2.0)
+
+    @tf.function
+    def loop(x):
+        for _ in tf.range(2):
+            x = tf.concat([x, x], 0) if x.ragged_rank > 1 else x * 2.0
+        longer = tf.while_loop(
+            lambda i, y: i < 2, lambda i, y: (i + 1, tf.concat([y, y], 1)), [0, x]
+        )[1]
+        return x, longer
+
+    one, two = branch(tf.constant(False), rows)
+    assert one.to_list() == [[3, 6], [], [9]] and two.to_list() == [[2, 4], [], [6]]
+    scaled, longer = loop(rows)
+    assert scaled.to_list() == [[4, 8], [], [12]]
+    assert longer.to_list() == [[4, 8] * 4, [], [12] * 4]
+
+
+@pytest.mark.parametrize("decorate", [lambda f: f, tf.function])
+def test_map_fn_over_composite_tensors(decorate):
+    ragged = lambda dtype, shape=(None,): tf.RaggedTensorSpec(shape, dtype)
+    rows = tf.ragged.constant(ROWS)
+    sums = decorate(lambda x: tf.map_fn(tf.reduce_sum, x, fn_output_signature=tf.int32))
+    assert sums(rows).numpy().tolist() == [3, 0, 12]
+    more = decorate(lambda x: tf.map_fn(lambda r: r + 1, x, fn_output_signature=ragged(tf.int32)))
+    assert more(rows).to_list() == [[2, 3], [], [4, 5, 6]]
+    ranges = decorate(lambda x: tf.map_fn(tf.range, x, fn_output_signature=ragged(tf.int32)))
+    assert ranges(tf.constant([1, 3])).to_list() == [[0], [0, 1, 2]]
+    nested = tf.ragged.constant([[[1], [2, 3]], []])
+    twice = decorate(lambda x: tf.map_fn(lambda r: r * 2, x))
+    assert twice(nested).to_list() == [[[2], [4, 6]], []]
+    sparse = tf.sparse.from_dense([[1, 0], [2, 3]])
+    counts = decorate(
+        lambda x: tf.map_fn(lambda r: tf.reduce_sum(r.values), x, fn_output_signature=tf.int32)
+    )
+    assert counts(sparse).numpy().tolist() == [1, 5]
+    same = decorate(lambda x: tf.map_fn(lambda r: r, x))
+    assert tf.sparse.to_dense(same(sparse)).numpy().tolist() == [[1, 0], [2, 3]]

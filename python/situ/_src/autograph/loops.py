@@ -30,7 +30,9 @@ _states: list = []
 def result(value):
     """A value that is returned out of a loop: tensors, where that loop is of a graph."""
     if _tracing:
-        value = nest.map_structure(lambda x: x if x is None else convert_to_tensor(x), value)
+        value = nest.map_structure(
+            lambda x: x if x is None else convert_to_tensor(x), value, expand_composites=True
+        )
     if _looking:
         raise _Returned(value)
     return value
@@ -90,7 +92,7 @@ class _State:
             body()
             values = self._get()
             for at in late.values():
-                leaves = nest.flatten(values[at])
+                leaves = nest.flatten(values[at], True)
                 if leaves and all(carried(leaf) for leaf in leaves):
                     found[at] = nest.map_structure(branch_graph.tensor_of, values[at])
 
@@ -119,9 +121,23 @@ class _State:
         made = []
         for place, value in enumerate(self._start):
             made += self._found.get(place) or [
-                branch_graph.tensor_of(x) for x in nest.flatten(value) if carried(x)
+                branch_graph.tensor_of(x) for x in nest.flatten(value, True) if carried(x)
             ]
-        return [self._given.get(i, x.shape) for i, x in enumerate(made)]
+        relaxed = [] if self._found else self._composite_shapes()
+        shapes = [relaxed[i] if i < len(relaxed) else x.shape for i, x in enumerate(made)]
+        return [self._given.get(i, shape) for i, shape in enumerate(shapes)]
+
+    def _composite_shapes(self):
+        """Returns the shape of each variable, relaxed for the parts of composite tensors."""
+        shapes = []
+        for value in self._start:
+            for leaf in nest.flatten(value):
+                if hasattr(type(leaf), "_situ_tensors_"):
+                    parts = zip(leaf._situ_tensors_, branch_graph.shapes_of(leaf))
+                    shapes += [shape for part, shape in parts if carried(part)]
+                elif carried(leaf):
+                    shapes.append(branch_graph.tensor_of(leaf).shape)
+        return shapes
 
     def allow(self, tensor, shape):
         """A shape that the program allows a value that goes round; whether that is news."""
@@ -140,7 +156,7 @@ class _State:
 
     @staticmethod
     def _leaves(values):
-        return [leaf for value in values for leaf in nest.flatten(value)]
+        return [leaf for value in values for leaf in nest.flatten(value, True)]
 
     def set(self, round_):
         self._now = list(round_)
@@ -148,7 +164,9 @@ class _State:
         for value in self._start:
             values.append(
                 nest.pack_sequence_as(
-                    value, [next(given) if carried(leaf) else leaf for leaf in nest.flatten(value)]
+                    value,
+                    [next(given) if carried(x) else x for x in nest.flatten(value, True)],
+                    True,
                 )
             )
         self._put(tuple(values))
@@ -156,7 +174,7 @@ class _State:
     def read(self):
         made = []
         for old, new, name in zip(self._start, self._get(), self._names):
-            before, after = nest.flatten(old), nest.flatten(new)
+            before, after = nest.flatten(old, True), nest.flatten(new, True)
             if any(carried(leaf) for leaf in before) and len(before) != len(after):
                 raise ValueError(f"'{name}' changes its structure in a loop over tensors.")
             made += [value_of(a) for b, a in zip(before, after) if carried(b)]

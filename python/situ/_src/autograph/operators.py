@@ -63,10 +63,11 @@ def _merge(one, other, made, name):
     """Returns the value of a variable after an if."""
     if isinstance(one, Undefined) or isinstance(other, Undefined):
         return Undefined(name)
-    ones, others = nest.flatten(one), nest.flatten(other)
+    ones, others = nest.flatten(one, True), nest.flatten(other, True)
     if len(ones) != len(others):
         return Undefined(name)
-    return nest.pack_sequence_as(one, [_merged(a, b, made, name) for a, b in zip(ones, others)])
+    leaves = [_merged(a, b, made, name) for a, b in zip(ones, others)]
+    return nest.pack_sequence_as(one, leaves, True)
 
 
 def if_stmt(test, body, orelse, get, put, names):
@@ -86,7 +87,7 @@ def if_stmt(test, body, orelse, get, put, names):
             return [
                 _value(leaf) if carried(leaf) else None
                 for value in ends[-1]
-                for leaf in nest.flatten(value)
+                for leaf in nest.flatten(value, True)
             ]
 
         return call

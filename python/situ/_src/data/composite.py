@@ -13,6 +13,7 @@ from situ._src.framework.scopes import control_dependencies
 from situ._src.framework.type_spec import SparseTensorSpec, TensorSpec
 from situ._src.ops.array_ops import cast, concat, constant, op
 from situ._src.ops.check_ops import Assert
+from situ._src.ops.composite_map import sparse_row
 from situ._src.ops.ragged_tensor import RaggedTensor
 from situ._src.ops.ragged_tensor_spec import RaggedTensorSpec
 from situ._src.ops.sparse_ops import SparseTensor
@@ -258,20 +259,8 @@ def batch(dataset, size, rows, flags, spec=None):
 def _row(value, index):
     """Returns a row of a tensor."""
     if isinstance(value, SparseTensor):
-        return _sparse_row(value, index)
+        return sparse_row(value, index)
     return value[index]
-
-
-def _sparse_row(value, index):
-    at = op("Reshape", op("Where", op("Equal", value.indices[:, 0], index)), [-1])
-    made = SparseTensor(
-        op("GatherV2", value.indices, at, 0)[:, 1:],
-        op("GatherV2", value.values, at, 0),
-        value.dense_shape[1:],
-    )
-    dims = _dims(value.shape)
-    made._static = None if dims is None else dims[1:]
-    return made
 
 
 def _row_counts(values):

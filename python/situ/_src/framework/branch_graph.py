@@ -12,6 +12,7 @@ from situ._src.framework import nest
 from situ._src.framework.api import OPS
 from situ._src.framework.graph import Graph
 from situ._src.framework.tensor import constant_value
+from situ._src.framework.type_spec import spec_of
 from situ._src.ops.array_ops import convert_to_tensor
 
 _function_ids = itertools.count()
@@ -193,6 +194,16 @@ def pack(structure, values):
     """Packs tensors into a structure; where that has a TensorArray, into a copy of it."""
     filled = [
         old._with_flow(new) if hasattr(old, "_with_flow") else new
-        for old, new in zip(nest.flatten(structure), values)
+        for old, new in zip(nest.flatten(structure, True), values)
     ]
-    return nest.pack_sequence_as(structure, filled)
+    return nest.pack_sequence_as(structure, filled, True)
+
+
+def shapes_of(leaf):
+    """Returns the shapes that the tensors of a leaf keep in a loop: of a composite tensor those of
+    its spec, since the number of its values may change."""
+    if not hasattr(type(leaf), "_situ_tensors_"):
+        return [tensor_of(leaf).shape]
+    if hasattr(leaf, "nested_row_splits") or hasattr(leaf, "dense_shape"):
+        return [part.shape for part in spec_of(leaf)._situ_tensors_]
+    return [part.shape for part in leaf._situ_tensors_]

@@ -41,7 +41,7 @@ def _branch(outer, function, predicate):
 
     def call(graph):
         result = function()
-        return result, [_after(graph, v, predicate) for v in nest.flatten(result)]
+        return result, [_after(graph, v, predicate) for v in nest.flatten(result, True)]
 
     return branch_graph.trace(outer, call)
 

@@ -5,7 +5,7 @@ first dimension."""
 from __future__ import annotations
 
 from situ._src.framework import nest
-from situ._src.framework.api import BOTH, OPS, export, named
+from situ._src.framework.api import OPS, export, named
 from situ._src.framework.scopes import name_scope
 from situ._src.ops.array_ops import convert_to_tensor, op
 from situ._src.ops.tensor_array_ops import TensorArray
@@ -56,7 +56,7 @@ def _arrays(types, count, infer_shape):
     return [TensorArray(t, count, clear_after_read=False, infer_shape=infer_shape) for t in types]
 
 
-def _loop(body, variables, count, start=0, name=None, back_prop=True):
+def loop(body, variables, count, start=0, name=None, back_prop=True):
     """Runs body(index, *variables) for each index from `start` to `count - 1`."""
     done = while_loop(
         lambda index, *_: OPS["Less"](index, count),
@@ -109,14 +109,15 @@ def map_fn(
       ValueError: If `fn` returns another structure than `dtype`.
     """
     del parallel_iterations, swap_memory  # hints for speed and memory
-    if hasattr(elems, "with_flat_values"):
-        made = [convert_to_tensor(fn(row)) for row in elems]
-        return op("Pack", made) if made[0].shape.rank == 0 else BOTH["ragged.stack"](made)
+    signature = dtype if fn_output_signature is None else fn_output_signature
+    if any(hasattr(x, "_situ_tensors_") for x in nest.flatten([elems, signature])):
+        from situ._src.ops import composite_map
+
+        with name_scope(name, "map"):
+            return composite_map.map_rows(fn, elems, signature, back_prop)
     with name_scope(name, "map"):
         rows = _Rows(elems)
-        types, structure = _types(
-            dtype if fn_output_signature is None else fn_output_signature, rows.types
-        )
+        types, structure = _types(signature, rows.types)
         structure = elems if structure is None else structure
 
         def body(index, *arrays):
@@ -130,7 +131,7 @@ def map_fn(
                 for a, r in zip(arrays, result)
             ]
 
-        arrays = _loop(body, _arrays(types, rows.count, infer_shape), rows.count)
+        arrays = loop(body, _arrays(types, rows.count, infer_shape), rows.count)
         return nest.pack_sequence_as(structure, _results(arrays, rows.static, back_prop))
 
 
@@ -158,7 +159,7 @@ def _fold(fn, elems, initializer, reverse, keep, back_prop, infer_shape=True):
         ]
         return new + [a.write(at(index), r) for a, r in zip(values[n:], new)]
 
-    done = _loop(body, carried + arrays, rows.count, start, back_prop=back_prop)
+    done = loop(body, carried + arrays, rows.count, start, back_prop=back_prop)
     return nest.pack_sequence_as(
         form, _results(done[n:], rows.static, back_prop) if keep else done[:n]
     )

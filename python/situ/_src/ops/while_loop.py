@@ -9,6 +9,7 @@ import _situ
 from situ._src.framework import branch_graph, nest, tensor_shape
 from situ._src.framework.api import OPS, export
 from situ._src.framework.scopes import name_scope
+from situ._src.framework.type_spec import spec_of
 from situ._src.ops.array_ops import convert_to_tensor
 
 TYPE_CHECKING = False
@@ -99,14 +100,15 @@ class _Loop:
                 and len(self.structure) == 1
             ):
                 result = [result]
-            if len(nest.flatten(list(result))) != len(self.values):
+            flat = nest.flatten(list(result), True)
+            if len(flat) != len(self.values):
                 raise ValueError(
                     "The two structures don't have the same nested structure: the "
                     f"loop variables are {self.structure}, the body returns {result}."
                 )
             return placeholders, [
                 branch_graph.tensor_of(v, lambda v, p=p: self._result(graph, v, p))
-                for v, p in zip(nest.flatten(list(result)), self.values)
+                for v, p in zip(flat, self.values)
             ]
 
         return branch_graph.trace(self.outer, call)
@@ -177,19 +179,36 @@ def _bounded(test, body, limit):
     return next_test, next_body
 
 
-def _invariants(values, structure, shape_invariants):
+def _invariants(structure, shape_invariants):
+    leaves = nest.flatten(structure)
     if shape_invariants is None:
-        return [v.shape for v in values]
+        return [shape for leaf in leaves for shape in branch_graph.shapes_of(leaf)]
     if len(structure) == 1 and not (
         isinstance(shape_invariants, (list, tuple)) and len(shape_invariants) == 1
     ):
         shape_invariants = [shape_invariants]
-    shapes = [
-        tensor_shape.as_shape(None if s is None else getattr(s, "shape", s))
-        for s in nest.CORE.flatten_like(structure, shape_invariants)
-    ]
-    arrays = [hasattr(leaf, "_flow") for leaf in nest.flatten(structure)]
-    return [v.shape if is_array else s for v, s, is_array in zip(values, shapes, arrays)]
+    given, made = nest.CORE.flatten_like(structure, shape_invariants), []
+    for leaf, invariant in zip(leaves, given):
+        if hasattr(leaf, "_flow"):
+            made += branch_graph.shapes_of(leaf)
+        elif hasattr(leaf, "_situ_tensors_"):
+            made += _composite_invariants(leaf, invariant)
+        else:
+            shape = None if invariant is None else getattr(invariant, "shape", invariant)
+            made.append(tensor_shape.as_shape(shape))
+    return made
+
+
+def _composite_invariants(leaf, invariant):
+    """Returns the shapes of the parts of a composite tensor whose invariant is a spec or shape."""
+    spec = spec_of(leaf)
+    if hasattr(invariant, "_situ_tensors_"):
+        spec = invariant
+    elif invariant is not None and hasattr(spec, "ragged_rank"):
+        spec = type(spec)(invariant, spec.dtype, spec.ragged_rank, spec.row_splits_dtype)
+    elif invariant is not None:
+        spec = type(spec)(invariant, spec.dtype)
+    return [part.shape for part in spec._situ_tensors_]
 
 
 def _run_loop(test, body, loop_vars, shape_invariants, maximum, same, name, back_prop):
@@ -199,8 +218,8 @@ def _run_loop(test, body, loop_vars, shape_invariants, maximum, same, name, back
         packed = _run_eagerly(test, body, structure, maximum)
     else:
         with name_scope(name, "while"):
-            values = [branch_graph.tensor_of(v) for v in nest.flatten(structure)]
-            invariants = _invariants(values, structure, shape_invariants)
+            values = [branch_graph.tensor_of(v) for v in nest.flatten(structure, True)]
+            invariants = _invariants(structure, shape_invariants)
             whole = structure
             if maximum is not None:
                 values.append(convert_to_tensor(0, "int32"))
@@ -208,7 +227,7 @@ def _run_loop(test, body, loop_vars, shape_invariants, maximum, same, name, back
                 test, body = _bounded(test, body, convert_to_tensor(maximum, "int32"))
                 whole = structure + [None]
             flat = _Loop(outer, whole, values, invariants).make(test, body, back_prop)
-        packed = branch_graph.pack(structure, flat[: len(nest.flatten(structure))])
+        packed = branch_graph.pack(structure, flat[: len(nest.flatten(structure, True))])
     if isinstance(loop_vars, tuple):
         packed = type(loop_vars)(*packed) if hasattr(loop_vars, "_fields") else tuple(packed)
     return packed if (same and not alone) or len(packed) > 1 else packed[0]
