@@ -546,3 +546,18 @@ def test_map_fn_over_composite_tensors(decorate):
     assert counts(sparse).numpy().tolist() == [1, 5]
     same = decorate(lambda x: tf.map_fn(lambda r: r, x))
     assert tf.sparse.to_dense(same(sparse)).numpy().tolist() == [[1, 0], [2, 3]]
+
+
+def test_functions_of_flat_values_and_rows():
+    rows = tf.ragged.constant([[1.0, 3.0], [], [5.0]])
+    assert tf.zeros_like(rows).to_list() == [[0, 0], [], [0]]
+    assert tf.ones_like(rows, tf.int32).to_list() == [[1, 1], [], [1]]
+    assert tf.clip_by_value(rows, 2.0, 4.0).to_list() == [[2, 3], [], [4]]
+    assert tf.math.reduce_variance(rows, 1).numpy()[[0, 2]].tolist() == [1, 0]
+    assert tf.boolean_mask(rows, [True, False, True]).to_list() == [[1, 3], [5]]
+    mask = tf.ragged.constant([[False, True], [], [True]], tf.bool)
+    assert tf.boolean_mask(rows, mask).to_list() == [[3], [], [5]]
+    assert tf.ragged.row_splits_to_segment_ids([0, 2, 2, 3]).numpy().tolist() == [0, 0, 2]
+    assert tf.ragged.segment_ids_to_row_splits([0, 0, 2], 4).numpy().tolist() == [0, 2, 2, 3, 3]
+    with pytest.raises(ValueError, match="Invalid row_splits"):
+        tf.ragged.row_splits_to_segment_ids(tf.constant([], tf.int64))

@@ -159,8 +159,11 @@ def _likes(kind, make):
         Returns:
           A tensor.
         """
+        tensor = tensor if tensor is not None else input
+        if hasattr(tensor, "with_flat_values"):  # ragged rows
+            return tensor.with_flat_values(like(tensor.flat_values, dtype, name, optimize))
         with scope(name, kind) as full:
-            tensor = convert_to_tensor(tensor if tensor is not None else input, name="tensor")
+            tensor = convert_to_tensor(tensor, name="tensor")
             if dtype is None or as_dtype(dtype) is tensor.dtype:
                 dtype = tensor.dtype
                 known = (

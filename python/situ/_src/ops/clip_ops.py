@@ -37,6 +37,9 @@ def clip_by_value(
     Returns:
       A tensor or IndexedSlices of the type of `t`.
     """
+    if hasattr(t, "with_flat_values"):  # ragged rows
+        flat = clip_by_value(t.flat_values, clip_value_min, clip_value_max, name)
+        return t.with_flat_values(flat)
     clipped = op(
         "ClipByValue", _values(t), clip_value_min, clip_value_max, name=name or "clip_by_value"
     )

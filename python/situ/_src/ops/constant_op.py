@@ -205,6 +205,8 @@ def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Tensor:
     dtype = as_dtype(dtype).base_dtype
     if hasattr(x, "with_flat_values"):  # ragged rows
         return x.with_flat_values(cast(x.flat_values, dtype))
+    if hasattr(x, "dense_shape") and hasattr(x, "with_values"):  # sparse values
+        return x.with_values(cast(x.values, dtype))
     x = convert_to_tensor(x, name="x")
     return x if x.dtype == dtype else op("Cast", x, dtype, name=name)
 

@@ -13,6 +13,7 @@ from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
 from situ._src.ops.array_ops import placeholder as dense_placeholder
 from situ._src.ops.ragged_tensor import RaggedTensor, is_ragged
 from situ._src.ops.ragged_tensor_value import RaggedTensorValue
+from situ._src.ops.row_partition import RowPartition
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing takes long to import
@@ -319,3 +320,56 @@ def _check_deltas(step):
     known = constant_value(step)
     if known is not None and not numpy.all(known):
         raise errors.InvalidArgumentError(None, None, "Requires delta != 0")
+
+
+@export("ragged.row_splits_to_segment_ids")
+def row_splits_to_segment_ids(
+    splits: Any, name: str | None = None, out_type: DTypeLike = None
+) -> Any:
+    """Returns the row of each value from row splits.
+
+    Args:
+      splits: A vector of row splits.
+      name: A name for the operation (optional).
+      out_type: The type of the result, int32 or int64.
+
+    Raises:
+      ValueError: `splits` is empty, or a type is neither int32 nor int64.
+    """
+    with scope(name, "RaggedSplitsToSegmentIds"):
+        splits = convert_to_tensor(splits, dtype_hint="int64", name="splits")
+        if splits.dtype.name not in ("int32", "int64"):
+            raise ValueError("splits must have dtype int32 or int64")
+        if splits.shape.rank not in (None, 1):
+            raise ValueError(f"Shape {splits.shape} must have rank 1")
+        if splits.shape.rank and splits.shape.as_list()[0] == 0:
+            raise ValueError("Invalid row_splits: []")
+        rows = RowPartition.from_row_splits(splits, validate=False)
+        return cast(rows.value_rowids(), splits.dtype if out_type is None else out_type)
+
+
+@export("ragged.segment_ids_to_row_splits")
+def segment_ids_to_row_splits(
+    segment_ids: Any,
+    num_segments: Any = None,
+    out_type: DTypeLike = None,
+    name: str | None = None,
+) -> Any:
+    """Returns row splits from the row of each value, in ascending order.
+
+    Args:
+      segment_ids: A vector of integers.
+      num_segments: The number of rows; by default one more than the last id.
+      out_type: The type of the result, int32 or int64.
+      name: A name for the operation (optional).
+    """
+    with scope(name, "SegmentIdsToRaggedSplits"):
+        ids = convert_to_tensor(segment_ids, dtype_hint="int64", name="segment_ids")
+        if ids.dtype.name not in ("int32", "int64"):
+            raise ValueError("segment_ids must have dtype int32 or int64")
+        if ids.shape.rank not in (None, 1):
+            raise ValueError(f"Shape {ids.shape} must have rank 1")
+        if num_segments is not None:
+            num_segments = cast(convert_to_tensor(num_segments), ids.dtype)
+        rows = RowPartition.from_value_rowids(ids, num_segments, validate=False)
+        return cast(rows.row_splits(), ids.dtype if out_type is None else out_type)

@@ -139,6 +139,10 @@ def reduce_variance(
     Raises:
       TypeError: If the elements are not floating point.
     """
+    if hasattr(input_tensor, "with_flat_values"):  # ragged rows
+        squares = OPS["Mean"](op("Square", input_tensor), axis, keepdims, name=name)
+        mean = OPS["Mean"](input_tensor, axis, keepdims)
+        return op("Sub", squares, op("Square", mean))
     x = convert_to_tensor(input_tensor)
     if not x.dtype.is_floating:
         raise TypeError(f"Input must be either real or complex. Received integer type {x.dtype!r}.")

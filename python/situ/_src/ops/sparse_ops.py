@@ -38,7 +38,23 @@ class SparseTensor:
     def __init__(self, indices, values, dense_shape):
         self.indices = convert_to_tensor(indices, "int64", name="indices")
         self.values = convert_to_tensor(values, name="values")
-        self.dense_shape = convert_to_tensor(dense_shape, "int64", name="shape")
+        self.dense_shape = convert_to_tensor(dense_shape, "int64", name="dense_shape")
+        pairs = self.indices.shape.with_rank(2)
+        count, sizes = self.values.shape.with_rank(1), self.dense_shape.shape.with_rank(1)
+        pairs[:1].assert_is_compatible_with(count)
+        pairs[1:].assert_is_compatible_with(sizes)
+
+    @classmethod
+    def from_value(cls, sparse_tensor_value: Any) -> SparseTensor:
+        """Creates a sparse tensor from a SparseTensorValue or SparseTensor.
+
+        Raises:
+          TypeError: the argument is neither.
+        """
+        if not isinstance(sparse_tensor_value, (SparseTensor, SparseTensorValue)):
+            raise TypeError(f"Neither a SparseTensor nor SparseTensorValue: {sparse_tensor_value}.")
+        value = sparse_tensor_value
+        return SparseTensor(value.indices, value.values, value.dense_shape)
 
     @classmethod
     def from_value(cls, sparse_tensor_value: Any) -> Any:
@@ -96,16 +112,22 @@ class SparseTensor:
         if self._static is not None:
             return tensor_shape.as_shape(self._static)
         known = constant_value(self.dense_shape)
-        if known is None:
-            rank = self.dense_shape.shape.as_list()[0] if self.dense_shape.shape.rank else None
-            return tensor_shape.as_shape(None if rank is None else [None] * rank)
-        return tensor_shape.as_shape([int(v) for v in known])
+        if known is not None:
+            return tensor_shape.as_shape([None if v < 0 else int(v) for v in known])
+        producer = self.dense_shape.op
+        if producer.type == "Pack":  # some sizes may be known
+            sizes = [constant_value(size) for size in producer.inputs]
+            return tensor_shape.as_shape([None if v is None else int(v) for v in sizes])
+        rank = self.dense_shape.shape.as_list()[0] if self.dense_shape.shape.rank else None
+        rank = self.indices.shape.as_list()[1] if rank is None and self.indices.shape.rank else rank
+        return tensor_shape.as_shape(None if rank is None else [None] * rank)
 
     shape = property(get_shape)
 
     def consumers(self) -> Any:
-        """Returns the operations that read this tensor: none."""
-        return []
+        """Returns the operations that read the parts of this tensor."""
+        found = [o for part in self._situ_parts_ for o in part.consumers()]
+        return list(dict.fromkeys(found))
 
     def with_values(self, new_values: TensorLike) -> Any:
         """Returns a sparse tensor with the same indices and shape and other values."""
@@ -150,6 +172,32 @@ class SparseTensorValue(collections.namedtuple("SparseTensorValue", "indices val
     """The arrays of a sparse tensor."""
 
     __slots__ = ()
+
+
+@export(v1="convert_to_tensor_or_sparse_tensor")
+def convert_to_tensor_or_sparse_tensor(
+    value: TensorLike, dtype: DTypeLike = None, name: str | None = None
+) -> Any:
+    """Converts a value to a SparseTensor or a tensor.
+
+    Args:
+      value: A SparseTensor, a SparseTensorValue, or what converts to a tensor.
+      dtype: The type of the elements.
+      name: A name for a new tensor (optional).
+
+    Raises:
+      RuntimeError: a sparse value has another type.
+    """
+    if isinstance(value, SparseTensorValue):
+        value = SparseTensor.from_value(value)
+    if isinstance(value, SparseTensor):
+        if dtype is not None and as_dtype(dtype) != value.dtype:
+            raise RuntimeError(
+                f"Sparse dtype mismatch. Requested: {as_dtype(dtype).name},  Actual: "
+                f"{value.dtype.name}"
+            )
+        return value
+    return convert_to_tensor(value, dtype, name=name)
 
 
 def _index_error(indices, shape):

@@ -7,7 +7,7 @@ from __future__ import annotations
 import collections
 
 from situ._src.framework import errors, tensor_shape
-from situ._src.framework.api import OPS, export
+from situ._src.framework.api import OPS, export, named
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import scope
 from situ._src.framework.keywords import with_order
@@ -74,6 +74,10 @@ def boolean_mask(
     Raises:
       ValueError: If the shapes do not match or the mask is a scalar.
     """
+    if hasattr(tensor, "nested_row_splits") or hasattr(mask, "nested_row_splits"):
+        if axis is not None:
+            raise ValueError("boolean_mask of ragged tensors does not support `axis`.")
+        return named("ragged.boolean_mask")(tensor, mask, name)
     with scope(name, "boolean_mask"):
         tensor, mask = convert_to_tensor(tensor, name="tensor"), convert_to_tensor(mask, "bool")
         first = 0 if axis is None else int(axis)
