@@ -220,7 +220,7 @@ def optimize_for_inference(
         if node.name in inputs:
             node.CopyFrom(_placeholder(node, inputs[node.name]))
     part = graph_util.extract_sub_graph(graph_def, list(output_node_names))
-    return graph_util.remove_training_nodes(part)
+    return graph_util.remove_training_nodes(part, list(output_node_names))
 
 
 def _placeholder(node, type_enum):

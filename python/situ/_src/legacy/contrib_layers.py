@@ -9,7 +9,7 @@ from situ._src.framework.api import BOTH, V1, export
 from situ._src.framework.graph import GraphKeys, get_default_graph
 from situ._src.framework.graph import scope as name_scope
 from situ._src.framework.tensor import GraphTensor
-from situ._src.legacy import layers
+from situ._src.legacy import base_layer, layers
 from situ._src.legacy.arg_scope import add_arg_scope
 from situ._src.ops import control_flow_ops, init_ops
 from situ._src.ops.array_ops import cast, convert_to_tensor, op
@@ -328,7 +328,7 @@ def conv2d(
         channels = inputs.shape.as_list()[1 if kind == "NCHW" else -1]
         weights = own.make(
             "weights",
-            [*layers.pair(kernel_size), channels, num_outputs],
+            [*base_layer.pair(kernel_size), channels, num_outputs],
             weights_initializer or xavier_initializer(),
             weights_regularizer,
         )
@@ -378,7 +378,7 @@ def conv2d_transpose(
         channels = layer.channels(inputs.shape)
         layer.kernel = own.make(
             "weights",
-            [*layers.pair(kernel_size), num_outputs, channels],
+            [*base_layer.pair(kernel_size), num_outputs, channels],
             weights_initializer or xavier_initializer(),
             weights_regularizer,
         )
@@ -432,14 +432,14 @@ def separable_conv2d(
         first = weights_initializer or xavier_initializer()
         depthwise = own.make(
             "depthwise_weights",
-            [*layers.pair(kernel_size), channels, depth_multiplier],
+            [*base_layer.pair(kernel_size), channels, depth_multiplier],
             first,
             weights_regularizer,
         )
-        down, right = layers.pair(stride)
+        down, right = base_layer.pair(stride)
         steps = [1, 1, down, right] if kind == "NCHW" else [1, down, right, 1]
         result = conv.depthwise_conv2d(
-            inputs, depthwise, steps, padding, layers.pair(rate), data_format=kind
+            inputs, depthwise, steps, padding, base_layer.pair(rate), data_format=kind
         )
         if num_outputs is not None:
             pointwise = own.make(

@@ -9,7 +9,15 @@ from typing import Callable
 from situ._src.framework import tensor_shape
 from situ._src.framework.api import V1, export
 from situ._src.framework.graph import scope as name_scope
-from situ._src.legacy.base_layer import ZEROS, Layer, _Weighted, known, pair
+from situ._src.legacy.base_layer import (
+    ZEROS,
+    Layer,
+    _Weighted,
+    check_data_format,
+    check_padding,
+    known,
+    window,
+)
 from situ._src.legacy.batch_normalization import BatchNormalization
 from situ._src.ops import control_flow_ops
 from situ._src.ops.array_ops import convert_to_tensor, op
@@ -41,6 +49,19 @@ class Dense(_Weighted):
     def __init__(self, units, activation=None, use_bias=True, **kwargs):
         super().__init__(activation=activation, use_bias=use_bias, **kwargs)
         self.units = int(units)
+
+    def compute_output_shape(self, input_shape):
+        """Returns the shape of the output for that of the input.
+
+        Raises:
+          ValueError: the last dimension is unknown.
+        """
+        shape = tensor_shape.as_shape(input_shape).with_rank_at_least(2)
+        if shape.as_list()[-1] is None:
+            raise ValueError(
+                f"The innermost dimension of input_shape must be defined, but saw: {input_shape}"
+            )
+        return tensor_shape.TensorShape([*shape.as_list()[:-1], self.units])
 
     def build(self, shape):
         width = known(shape.as_list()[-1], "The last dimension of the inputs to `Dense`")
@@ -82,9 +103,11 @@ class _Spatial(_Weighted):
         **kwargs,
     ):
         super().__init__(activation=activation, **kwargs)
-        self.filters, self.kernel_size = int(filters), pair(kernel_size)
-        self.strides, self.dilation_rate = pair(strides), pair(dilation_rate)
-        self.padding, self.data_format = padding.upper(), conv.layout(data_format)
+        self.filters, self.kernel_size = int(filters), window(kernel_size, 2, "kernel_size")
+        self.strides = window(strides, 2, "strides")
+        self.dilation_rate = window(dilation_rate, 2, "dilation_rate")
+        self.padding = check_padding(padding)
+        self.data_format = conv.layout(check_data_format(data_format))
 
     def channels(self, shape):
         axis = 1 if self.data_format == "NCHW" else -1
@@ -154,25 +177,26 @@ class Conv1D(_Weighted):
         **kwargs,
     ):
         super().__init__(activation=activation, **kwargs)
-        self.filters, self.kernel_size = int(filters), pair(kernel_size)[0]
-        self.strides, self.dilation_rate = strides, dilation_rate
-        self.padding, self.data_format = padding.upper(), data_format
+        self.filters, self.kernel_size = int(filters), window(kernel_size, 1, "kernel_size")
+        self.strides = window(strides, 1, "strides")
+        self.dilation_rate = window(dilation_rate, 1, "dilation_rate")
+        self.padding, self.data_format = check_padding(padding), check_data_format(data_format)
 
     def build(self, shape):
         width = known(
             shape.as_list()[1 if self.data_format == "channels_first" else -1],
             "The channel dimension of the inputs",
         )
-        self.make([self.kernel_size, width, self.filters], self.filters)
+        self.make([*self.kernel_size, width, self.filters], self.filters)
 
     def call(self, inputs):
         result = conv.conv1d(
             inputs,
             self.kernel,
-            self.strides,
+            self.strides[0],
             self.padding,
             data_format=self.data_format,
-            dilations=self.dilation_rate,
+            dilations=self.dilation_rate[0],
         )
         if self.data_format != "channels_first":
             return self.finish(result)
@@ -239,8 +263,10 @@ class _Pooling2D(Layer):
         self, pool_size, strides, padding="valid", data_format="channels_last", name=None, **kwargs
     ):
         super().__init__(name=name, **kwargs)
-        self.pool_size, self.strides = pair(pool_size), pair(strides)
-        self.padding, self.data_format = padding.upper(), conv.layout(data_format)
+        self.pool_size = window(pool_size, 2, "pool_size")
+        self.strides = window(strides, 2, "strides")
+        self.padding = check_padding(padding)
+        self.data_format = conv.layout(check_data_format(data_format))
 
     def __call__(self, inputs):
         with name_scope(self._name, self.default_name()):
@@ -262,12 +288,34 @@ class AveragePooling2D(_Pooling2D):
 
 
 class Flatten(Layer):
-    """Flattens all dimensions but the batch."""
+    """Flattens all dimensions but the batch.
+
+    Args:
+      data_format: "channels_last", or "channels_first": channels become the last dimension before
+        the tensor is flattened.
+      **kwargs: `name`, `trainable` and `dtype`.
+    """
+
+    def __init__(self, data_format=None, **kwargs):
+        super().__init__(**kwargs)
+        self.data_format = check_data_format(data_format or "channels_last")
+
+    def compute_output_shape(self, input_shape):
+        """Returns the shape of the output for that of the input."""
+        shape = tensor_shape.as_shape(input_shape)
+        if shape.rank is None:
+            return tensor_shape.TensorShape([None, None])
+        return tensor_shape.TensorShape([shape.as_list()[0], shape[1:].num_elements()])
 
     def __call__(self, inputs):
         inputs = convert_to_tensor(inputs)
         with name_scope(self._name, "flatten"):
-            return flat(inputs)
+            rank = inputs.shape.ndims
+            if self.data_format == "channels_first" and rank is not None and rank > 1:
+                inputs = op("Transpose", inputs, [0, *range(2, rank), 1])
+            result = flat(inputs)
+            result.set_shape(self.compute_output_shape(inputs.shape))
+            return result
 
 
 def flat(inputs):
@@ -335,10 +383,10 @@ class Conv3D(_Weighted):
         **kwargs,
     ):
         super().__init__(activation=activation, **kwargs)
-        self.filters, self.kernel_size = int(filters), nn_conv3d.expand_3d(kernel_size, False)
-        self.strides = nn_conv3d.expand_3d(strides, False)
-        self.dilation_rate = nn_conv3d.expand_3d(dilation_rate, False)
-        self.padding, self.data_format = padding.upper(), data_format
+        self.filters, self.kernel_size = int(filters), window(kernel_size, 3, "kernel_size")
+        self.strides = window(strides, 3, "strides")
+        self.dilation_rate = window(dilation_rate, 3, "dilation_rate")
+        self.padding, self.data_format = check_padding(padding), check_data_format(data_format)
 
     def channels(self, shape):
         return known(
@@ -418,6 +466,8 @@ class SeparableConv2D(_Weighted):
     with `activity_regularizer`; `trainable`, `name` and `reuse` as in `Dense`.
     """
 
+    RANK = 2
+
     def __init__(
         self,
         filters,
@@ -453,16 +503,19 @@ class SeparableConv2D(_Weighted):
             activity_regularizer=activity_regularizer,
             **kwargs,
         )
-        self.filters, self.kernel_size = int(filters), self.sides(kernel_size)
-        self.strides, self.dilation_rate = pair(strides), pair(dilation_rate)
-        self.padding, self.data_format = padding.upper(), conv.layout(data_format)
+        self.filters = int(filters)
+        self.kernel_size = window(kernel_size, self.RANK, "kernel_size")
+        self.strides = window(strides, self.RANK, "strides")
+        self.dilation_rate = window(dilation_rate, self.RANK, "dilation_rate")
+        self.padding = check_padding(padding)
+        self.data_format = conv.layout(check_data_format(data_format))
         self.depth_multiplier = depth_multiplier
-        self.deep = depthwise_initializer, depthwise_regularizer, depthwise_constraint
-        self.flat = pointwise_initializer, pointwise_regularizer, pointwise_constraint
-
-    @staticmethod
-    def sides(kernel_size):
-        return pair(kernel_size)
+        self.depthwise_initializer = depthwise_initializer
+        self.depthwise_regularizer = depthwise_regularizer
+        self.depthwise_constraint = depthwise_constraint
+        self.pointwise_initializer = pointwise_initializer
+        self.pointwise_regularizer = pointwise_regularizer
+        self.pointwise_constraint = pointwise_constraint
 
     def build(self, shape):
         width = known(
@@ -470,11 +523,19 @@ class SeparableConv2D(_Weighted):
             "The channel dimension of the inputs",
         )
         wide = width * self.depth_multiplier
-        self.depthwise_kernel = self.weight(
-            "depthwise_kernel", [*self.kernel_size, width, self.depth_multiplier], self.deep
+        self.depthwise_kernel = self.add_weight(
+            "depthwise_kernel",
+            [*self.kernel_size, width, self.depth_multiplier],
+            self.depthwise_initializer,
+            self.depthwise_regularizer,
+            constraint=self.depthwise_constraint,
         )
-        self.pointwise_kernel = self.weight(
-            "pointwise_kernel", [1] * len(self.kernel_size) + [wide, self.filters], self.flat
+        self.pointwise_kernel = self.add_weight(
+            "pointwise_kernel",
+            [1] * len(self.kernel_size) + [wide, self.filters],
+            self.pointwise_initializer,
+            self.pointwise_regularizer,
+            constraint=self.pointwise_constraint,
         )
         if self.use_bias:
             self.bias = self.add_weight(
@@ -485,10 +546,6 @@ class SeparableConv2D(_Weighted):
                 constraint=self.bias_constraint,
             )
         self.built = True
-
-    def weight(self, name, shape, given):
-        first, regularizer, constraint = given
-        return self.add_weight(name, shape, first, regularizer, constraint=constraint)
 
     def call(self, inputs):
         result = conv.separable_conv2d(
@@ -506,9 +563,11 @@ class SeparableConv2D(_Weighted):
 class SeparableConv1D(SeparableConv2D):
     """Separable 1-D convolution of sequences; arguments as in `SeparableConv2D`."""
 
-    @staticmethod
-    def sides(kernel_size):
-        return pair(kernel_size)[:1]
+    RANK = 1
+
+    def __init__(self, filters, kernel_size, strides=1, *args, dilation_rate=1, **kwargs):
+        kwargs["dilation_rate"] = dilation_rate
+        super().__init__(filters, kernel_size, strides, *args, **kwargs)
 
     def call(self, inputs):
         axis = 2 if self.data_format == "NCHW" else 1
@@ -606,6 +665,8 @@ def _function(name, kind, *positional, calls=()):
         given = {keyword: kwargs.pop(keyword) for keyword in calls if keyword in kwargs}
         if reuse is not None:
             kwargs["_reuse"] = reuse
+        if kwargs.get("name"):
+            kwargs["_scope"] = kwargs["name"]
         return kind(**kwargs)(inputs, **given)
 
     layer.__name__, layer.__doc__ = name, kind.__doc__
