@@ -125,3 +125,29 @@ def sparse_minimum(sp_a: TensorLike, sp_b: TensorLike, name: str | None = None) 
       A sparse tensor with the elements of both.
     """
     return _extreme(sp_a, sp_b, "Minimum", name)
+
+
+@export("sparse.fill_empty_rows", v1="sparse_fill_empty_rows")
+def sparse_fill_empty_rows(
+    sp_input: TensorLike, default_value: TensorLike, name: str | None = None
+) -> Any:
+    """Adds a default value in the first column of each empty row of a sparse tensor.
+
+    Args:
+      sp_input: A sparse tensor.
+      default_value: The value, a scalar.
+      name: A name for the operation (optional).
+
+    Returns:
+      (sparse tensor, vector), whose elements are true for rows that were empty.
+
+    Raises:
+      TypeError: `sp_input` is not sparse.
+    """
+    sparse = _sparse(sp_input)
+    with scope(name, "SparseFillEmptyRows"):
+        default = convert_to_tensor(default_value, sparse.values.dtype)
+        indices, values, empty, _ = op(
+            "SparseFillEmptyRows", sparse.indices, sparse.values, sparse.dense_shape, default
+        )
+        return SparseTensor(indices, values, sparse.dense_shape), empty

@@ -336,7 +336,7 @@ def sparse_placeholder(
             placeholder(as_dtype(dtype), [None], "values"),
             size,
         )
-        result._static = tensor_shape.as_shape(shape).as_list() if known else None
+        result._static = None if rank is None else tensor_shape.as_shape(shape).as_list()
         return result
 
 
@@ -519,7 +519,11 @@ def map_values(op_: TensorLike, *args: Any, **kwargs: Any) -> SparseTensor:
 @export("sparse.retain", v1="sparse_retain")
 def retain(sp_input: TensorLike, to_retain: TensorLike) -> SparseTensor:
     """Keeps the elements for which `to_retain` is true."""
-    which = op("Reshape", OPS["Where"](convert_to_tensor(to_retain)), [-1])
+    sp_input, to_retain = SparseTensor.from_value(sp_input), convert_to_tensor(to_retain)
+    sizes = (sp_input.values.shape.as_list() if sp_input.values.shape.rank else [None])[0]
+    if sizes is not None and not to_retain.shape.is_compatible_with([sizes]):
+        raise ValueError(f"Dimensions {to_retain.shape} and {sizes} are not compatible")
+    which = op("Reshape", OPS["Where"](to_retain), [-1])
     return _select(sp_input, which)
 
 
@@ -711,9 +715,35 @@ def softmax(sp_input: TensorLike, name: str | None = None) -> SparseTensor:
 @export("sparse.reset_shape", v1="sparse_reset_shape")
 def reset_shape(sp_input: TensorLike, new_shape: TensorLike = None) -> SparseTensor:
     """Changes the dense shape to `new_shape`, or to the smallest possible one."""
+    sp_input = SparseTensor.from_value(sp_input)
     if new_shape is None:
-        new_shape = op("Max", sp_input.indices, [0]) + cast(1, "int64")
-    return SparseTensor(sp_input.indices, sp_input.values, cast(new_shape, "int64"))
+        none = op("Mul", sp_input.dense_shape, constant(0, "int64")) - constant(1, "int64")
+        places = concat([sp_input.indices, op("ExpandDims", none, 0)], 0)
+        new_shape = op("Max", places, [0]) + constant(1, "int64")
+        return SparseTensor(sp_input.indices, sp_input.values, new_shape)
+    new_shape = cast(convert_to_tensor(new_shape), "int64")
+    before, after = sp_input.get_shape(), tensor_shape.as_shape(constant_value(new_shape))
+    if after.rank is None:
+        after = tensor_shape.as_shape(
+            None if not new_shape.shape.rank else [None] * (new_shape.shape.as_list()[0] or 0)
+        )
+    if None not in (before.rank, after.rank) and before.rank != after.rank:
+        raise ValueError(f"Shapes {before} and {after} must have the same rank")
+    if before.is_fully_defined() and after.is_fully_defined():
+        if any(a < b for a, b in zip(after.as_list(), before.as_list())):
+            raise ValueError(
+                f"Requested new_shape should have dimension sizes >= sp_input.shape. Found "
+                f"new_shape ({after}), sp_input.shape ({before})."
+            )
+        return SparseTensor(sp_input.indices, sp_input.values, new_shape)
+    from situ._src.ops.check_ops import assert_equal, assert_less_equal
+
+    ranks = assert_equal(op("Shape", sp_input.dense_shape), op("Shape", new_shape))
+    with control_dependencies([ranks] if ranks is not None else []):
+        sizes = assert_less_equal(sp_input.dense_shape, new_shape)
+    with control_dependencies([sizes] if sizes is not None else []):
+        new_shape = op("Identity", new_shape)
+    return SparseTensor(sp_input.indices, sp_input.values, new_shape)
 
 
 @export("sparse.to_indicator", v1="sparse_to_indicator")
