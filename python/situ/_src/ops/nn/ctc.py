@@ -6,7 +6,7 @@ from __future__ import annotations
 from situ._src.framework.api import export
 from situ._src.framework.graph import scope
 from situ._src.ops import gather_ops
-from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
+from situ._src.ops.array_ops import cast, concat, constant, convert_to_tensor, op
 from situ._src.ops.sparse_ops import SparseTensor
 
 TYPE_CHECKING = False
@@ -211,3 +211,64 @@ def edit_distance(
         normalize=normalize,
         name=name,
     )
+
+
+@export("nn.collapse_repeated")
+def collapse_repeated(labels: TensorLike, seq_length: TensorLike, name: str | None = None) -> Any:
+    """Merges repeated labels into single labels.
+
+    Args:
+      labels: A tensor [batch, max length] of labels.
+      seq_length: The length of each row.
+      name: A name for the operation (optional).
+
+    Returns:
+      (labels, lengths): the merged labels, padded with zeros to the longest row, and the lengths.
+    """
+    with scope(name, "collapse_repeated_labels"):
+        labels, seq_length = convert_to_tensor(labels), convert_to_tensor(seq_length)
+        size = op("Shape", labels)
+        places = op("ExpandDims", op("Range", constant(0), size[1], constant(1)), 0)
+        inside = op("Less", places, op("ExpandDims", cast(seq_length, "int32"), 1))
+        first = op("OnesLike", op("Equal", labels[:, :1], labels[:, :1]))
+        changed = concat([first, op("NotEqual", labels[:, 1:], labels[:, :-1])], 1)
+        kept = op("LogicalAnd", changed, inside)
+        counts = cast(kept, "int32")
+        lengths = op("Sum", counts, [1])
+        longest = op("Max", lengths, [0])
+        found = op("Where", kept)
+        columns = op("GatherNd", op("Cumsum", counts, 1), found) - constant(1)
+        to = concat([cast(found[:, :1], "int32"), op("ExpandDims", columns, 1)], 1)
+        shape = op("Pack", [size[0], longest])
+        merged = op("ScatterNd", to, op("GatherNd", labels, found), shape)
+        if hasattr(merged, "set_shape"):
+            merged.set_shape([labels.shape.as_list()[0] if labels.shape.rank else None, None])
+        return merged, cast(lengths, seq_length.dtype)
+
+
+@export("nn.ctc_unique_labels")
+def ctc_unique_labels(labels: TensorLike, name: str | None = None) -> Any:
+    """Returns the unique labels of each row and the index of each label among them.
+
+    Args:
+      labels: A tensor [batch, max length] of labels.
+      name: A name for the operation (optional).
+
+    Returns:
+      (unique, index): the unique labels in order of occurrence, int64, padded with zeros, and the
+      index of each label, int32.
+    """
+    with scope(name, "ctc_unique_labels"):
+        labels = convert_to_tensor(labels)
+        equal = op("Equal", op("ExpandDims", labels, 2), op("ExpandDims", labels, 1))
+        first = op("ArgMax", cast(equal, "int32"), 2, output_type="int32")
+        places = op("Range", constant(0), op("Shape", labels)[1], constant(1))
+        new = op("Equal", first, places)
+        ranks = op("Cumsum", cast(new, "int32"), 1) - constant(1)
+        index = op("GatherV2", ranks, first, 1, batch_dims=1)
+        found = op("Where", new)
+        columns = op("ExpandDims", cast(op("GatherNd", ranks, found), "int64"), 1)
+        to = concat([found[:, :1], columns], 1)
+        values = cast(op("GatherNd", labels, found), "int64")
+        shape = cast(op("Shape", labels), "int64")
+        return op("ScatterNd", to, values, shape), index
