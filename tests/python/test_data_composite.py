@@ -140,3 +140,12 @@ def test_incompatible_elements():
             ragged().concatenate(other)
     with pytest.raises(TypeError, match="Incompatible dataset elements"):
         Dataset.from_tensors({"a": 1}).concatenate(Dataset.from_tensors({"b": 1}))
+
+
+def test_unbatching_to_scalars_and_back():
+    whole = Dataset.from_tensors(tf.ragged.constant([[1, 2], [], [3]]))
+    scalars = whole.unbatch().unbatch()
+    assert [int(x) for x in scalars] == [1, 2, 3]
+    assert [b.numpy().tolist() for b in scalars.batch(2)] == [[1, 2], [3]]
+    assert [r.numpy().tolist() for r in whole.unbatch()] == [[1, 2], [], [3]]
+    assert lists(whole.unbatch().batch(3)) == [[[1, 2], [], [3]]]

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 
 import _situ
 from situ._src.data import padded_batch, structure
@@ -640,9 +641,10 @@ class Dataset:
             default if given is None else _parallel(given)
             for given, default in ((cycle_length, AUTOTUNE), (block_length, 1))
         ]
-        return self._nested(
-            "Interleave", map_func, cycle=cycle, block=block, parallel=_parallel(num_parallel_calls)
-        )
+        calls = _parallel(num_parallel_calls)
+        if cycle == AUTOTUNE and calls > 0:
+            cycle = min(calls, len(os.sched_getaffinity(0)))
+        return self._nested("Interleave", map_func, cycle=cycle, block=block, parallel=calls)
 
     def _nested(self, kind, map_func, **options):
         traced = Traced(map_func, self._spec)

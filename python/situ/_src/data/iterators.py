@@ -329,6 +329,10 @@ class Iterator:
 
     def __init__(self, handle, initializer, spec):
         self._iterator_resource, self._initializer, self.element_spec = handle, initializer, spec
+        self._string_handle = self._make_string_handle()
+
+    def _make_string_handle(self):
+        return op("IteratorToStringHandle", self._iterator_resource)
 
     @staticmethod
     def from_structure(output_types, output_shapes=None, shared_name=None, output_classes=None):
@@ -384,7 +388,11 @@ class Iterator:
         return next_optional(self)
 
     def string_handle(self, name=None):
-        return op("IteratorToStringHandle", self._iterator_resource, name=name)
+        """Returns a string tensor that from_string_handle accepts; without a name always the
+        same."""
+        if name is not None:
+            return op("IteratorToStringHandle", self._iterator_resource, name=name)
+        return self._string_handle
 
     output_types = property(lambda s: DATA.map(lambda x: x.dtype, s.element_spec))
     output_shapes = property(lambda s: DATA.map(lambda x: x.shape, s.element_spec))
@@ -400,6 +408,9 @@ class FunctionIterator(Iterator):
     """An iterator of a function: next(iterator) emits a node."""
 
     _most = 1000  # elements that a function may take outside of a graph loop
+
+    def _make_string_handle(self):
+        return None  # it is not known outside of the function
 
     def __iter__(self):
         return self

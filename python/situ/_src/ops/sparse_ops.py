@@ -119,7 +119,6 @@ class SparseTensor:
             sizes = [constant_value(size) for size in producer.inputs]
             return tensor_shape.as_shape([None if v is None else int(v) for v in sizes])
         rank = self.dense_shape.shape.as_list()[0] if self.dense_shape.shape.rank else None
-        rank = self.indices.shape.as_list()[1] if rank is None and self.indices.shape.rank else rank
         return tensor_shape.as_shape(None if rank is None else [None] * rank)
 
     shape = property(get_shape)
