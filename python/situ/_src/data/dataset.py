@@ -68,6 +68,7 @@ class Dataset:
     sample_from_datasets: Any
     scan: Any
     snapshot: Any
+    sparse_batch: Any
 
     element_spec = property(lambda s: s._spec)
 
@@ -103,9 +104,8 @@ class Dataset:
     def _has_effects(self):
         """Returns whether a function of this data set or of an input assigns variables."""
         inner = [] if self._inner is None else [self._inner]
-        return (self._traced is not None and self._traced.has_effects) or any(
-            one._has_effects() for one in (*self._inputs, *inner)
-        )
+        own = self._traced is not None and self._traced.has_effects
+        return own or any(one._has_effects() for one in (*self._inputs, *inner))
 
     def _start(self):
         """Returns the native data set and the current values of its arguments."""

@@ -81,7 +81,7 @@ class OptionsBase:
         names = set(self._options) | set(other._options)
         return all(getattr(self, name) == getattr(other, name) for name in names)
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]  # options can change
 
 
 def merge_options(*options):

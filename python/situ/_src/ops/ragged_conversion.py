@@ -257,7 +257,7 @@ def _resize_inner(values, fill, sizes):
         if sizes[axis] is None:
             continue
         key = (slice(None),) * axis
-        values = values[(*key, slice(None, sizes[axis]))]
+        values = values[key + (slice(None, sizes[axis]),)]
         now = op("Shape", values, out_type="int64")
         missing = op("Maximum", sizes[axis] - now[axis], constant(0, "int64"))
         shape = concat([now[:axis], op("Reshape", missing, [1]), now[axis + 1 :]], 0)

@@ -115,7 +115,8 @@ def _inner(value, keys):
     if not keys:
         return value
     if not isinstance(value, RaggedTensor):
-        return value[(slice(None), *keys)]
+        whole = (slice(None), *keys)
+        return value[whole]
     first, rest = keys[0], keys[1:]
     if first is Ellipsis:
         return _inner(
