@@ -142,6 +142,44 @@ static situ_status check_updates(const struct call *call, int updates, const sit
                  shape_print(&call->in[updates].shape, b));
 }
 
+/* The dimensions [begin, end) of a shape; fewer where it has a smaller rank. */
+static situ_shape dimensions(const situ_shape *shape, int begin, int end) {
+  situ_shape part = {.rank = 0};
+  for (int d = begin; d < end && d < shape->rank; d++) part.dim[part.rank++] = shape->dim[d];
+  return part;
+}
+
+/* Fails unless the dimensions of `whole` from `begin` on are those of the updates from `at` on. */
+static situ_status match_updates(const char *name, const situ_shape *whole, int begin, int end,
+                                 const situ_shape *updates, int at, int stop) {
+  char a[256], b[256], c[256], d[256];
+  const situ_shape ours = dimensions(whole, begin, end), theirs = dimensions(updates, at, stop);
+  if (shape_compatible(&ours, &theirs)) return NULL;
+  return INVALID(
+      "Dimensions [%d,%d) of %s[shape=%s] = %s must match dimensions [%d,%d) of "
+      "updates[shape=%s] = %s",
+      begin, end, name, shape_print(whole, a), shape_print(&ours, b), at, stop,
+      shape_print(updates, c), shape_print(&theirs, d));
+}
+
+/* Checks the updates that go to index tuples: input `first` is the indices, the next one the
+ * updates. */
+static situ_status check_tuple_updates(const struct call *call, int first,
+                                       const situ_shape *params) {
+  const situ_shape *indices = &call->in[first].shape, *updates = &call->in[first + 1].shape;
+  const int64_t depth = tuple_length(call, first);
+  if (params->rank == 0) return INVALID("Output must be at least 1-D, got shape: []");
+  TRY(check_tuples(call, first, params));
+  if (shape_is_known(params) && !situ_shape_count(*params) && shape_is_known(indices) &&
+      shape_is_known(updates) && situ_shape_count(*indices) && situ_shape_count(*updates))
+    return INVALID("Indices and updates specified for empty %s", first ? "input" : "output");
+  if (indices->rank == SITU_ANY || updates->rank == SITU_ANY) return NULL;
+  const int outer = indices->rank - 1;
+  TRY(match_updates("indices", indices, 0, outer, updates, 0, outer));
+  if (depth == SITU_ANY || params->rank == SITU_ANY) return NULL;
+  return match_updates("input", params, (int)depth, params->rank, updates, outer, updates->rank);
+}
+
 /* The attribute bad_indices_policy: an error by default, on all devices. */
 
 #define POLICY " bad_indices_policy:{'','DEFAULT','ERROR','IGNORE'}=''"
@@ -184,10 +222,8 @@ static situ_status record_tuples(struct call *call, const struct kernel *f, int 
 }
 
 static situ_status scatter_nd_shape(struct call *call) {
-  situ_shape want;
   TRY(op_host_shape(call, 2, false, &call->out[0].shape));
-  TRY(tuple_shape(call, 0, &call->out[0].shape, &want));
-  return check_updates(call, 1, &want);
+  return check_tuple_updates(call, 0, &call->out[0].shape);
 }
 
 static situ_status record_scatter_nd(struct call *call) {
@@ -198,10 +234,8 @@ static situ_status record_scatter_nd(struct call *call) {
 }
 
 static situ_status tensor_scatter_shape(struct call *call) {
-  situ_shape want;
   if (call->n_out) call->out[0].shape = call->in[0].shape;
-  TRY(tuple_shape(call, 1, &call->in[0].shape, &want));
-  return check_updates(call, 2, &want);
+  return check_tuple_updates(call, 1, &call->in[0].shape);
 }
 
 static situ_status record_tensor_scatter(struct call *call, const struct kernel *f) {
