@@ -25,13 +25,25 @@ class Initializer:
     def __call__(self, shape, dtype=None, partition_info=None, **kwargs):
         """Returns a tensor of initial values."""
         del partition_info  # the values do not depend on the other parts of the variable
+        self._check_keywords(kwargs)
+        if kwargs.get("partition_shape") is not None:
+            shape = kwargs["partition_shape"]
+        return self.make(shape, as_dtype(dtype) if dtype is not None else self.dtype)
+
+    _HAS_PARTITIONS = True  # whether values of a part of a variable can be computed alone
+
+    def _check_keywords(self, kwargs):
+        """Raises an error for keywords that are unknown or not supported."""
         for keyword in kwargs:
             if keyword not in ("partition_shape", "partition_offset", "layout"):
                 raise TypeError(
-                    f"Unknown keyword arguments: {keyword}. Allowed keyword "
-                    "arguments: partition_shape, partition_offset, layout."
+                    "Keyword argument should be one of ['partition_shape', 'partition_offset', "
+                    f"'layout']. Received: {keyword}"
                 )
-        return self.make(shape, as_dtype(dtype) if dtype is not None else self.dtype)
+            if keyword != "layout" and not self._HAS_PARTITIONS:
+                raise ValueError(
+                    f"{type(self).__name__} initializer doesn't support partition-related arguments"
+                )
 
     def get_config(self):
         """Returns the constructor arguments by name."""
@@ -114,6 +126,11 @@ class Constant(Initializer):
 
     def __init__(self, value=0, dtype="float32", verify_shape=False):
         super().__init__(dtype)
+        if isinstance(value, (dict, set)) or callable(value):
+            raise TypeError(
+                f"Invalid type for initial value: {type(value).__name__}. Expected Python scalar, "
+                "list or tuple of values, or numpy.ndarray."
+            )
         self.value, self.verify_shape = value, verify_shape
 
     def __call__(self, shape, dtype=None, partition_info=None, verify_shape=None, **kwargs):
@@ -145,6 +162,10 @@ class _Random(Initializer):
         self.seed = seed
 
     def make(self, shape, dtype):
+        if not dtype.is_floating and self.KIND != "uniform":
+            raise ValueError(
+                f"Argument `dtype` is expected to be floating point. Received: {dtype}."
+            )
         return self._draw(self.KIND, shape, self.a, self.b, dtype)
 
 
@@ -195,10 +216,20 @@ class VarianceScaling(Initializer):
         self, scale=1.0, mode="fan_in", distribution="truncated_normal", seed=None, dtype="float32"
     ):
         super().__init__(dtype)
+        if scale <= 0:
+            raise ValueError(f"Argument `scale` must be a positive float. Received: {scale}")
+        if mode not in ("fan_in", "fan_out", "fan_avg"):
+            raise ValueError(
+                "Argument `mode` should be one of ('fan_in', 'fan_out', 'fan_avg'). Received: "
+                f"{mode}"
+            )
         self.scale, self.mode, self.distribution, self.seed = scale, mode, distribution, seed
 
-    def __call__(self, shape, dtype=None, partition_info=None):
+    def __call__(self, shape, dtype=None, partition_info=None, **kwargs):
+        self._check_keywords(kwargs)
         whole = shape if partition_info is None else partition_info.full_shape
+        if kwargs.get("partition_shape") is not None:
+            shape = kwargs["partition_shape"]
         dtype = as_dtype(dtype) if dtype is not None else self.dtype
         return self._scaled([int(s) for s in shape], [int(s) for s in whole], dtype)
 
@@ -276,6 +307,8 @@ class Identity(Initializer):
         super().__init__(dtype)
         self.gain = gain
 
+    _HAS_PARTITIONS = False
+
     def __call__(self, shape, dtype=None, partition_info=None, **kwargs):
         if partition_info is None:
             return super().__call__(shape, dtype, **kwargs)
@@ -286,6 +319,15 @@ class Identity(Initializer):
         import numpy
 
         sizes: Any = [int(s) for s in shape]
+        if len(sizes) != 2:
+            raise ValueError(
+                "The tensor to initialize, specified by argument `shape` must be two-dimensional. "
+                f"Received shape={shape}"
+            )
+        if not dtype.is_floating and not dtype.is_complex:
+            raise ValueError(
+                f"Argument `dtype` is expected to be floating point. Received: {dtype}."
+            )
         return constant(numpy.eye(*sizes) * self.gain, dtype)
 
 

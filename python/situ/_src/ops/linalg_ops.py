@@ -11,6 +11,7 @@ import numpy
 
 from situ._src.framework.api import export, named
 from situ._src.framework.custom_gradient import custom_gradient
+from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import scope
 from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op, zeros
 from situ._src.ops.init_ops import Initializer
@@ -184,8 +185,14 @@ class Orthogonal(Initializer):
         super().__init__(dtype)
         self.gain, self.seed = gain, seed
 
+    _HAS_PARTITIONS = False
+
     def make(self, shape: ShapeLike, dtype: DTypeLike) -> Any:
-        shape = list(shape)
+        shape, kind = list(shape), as_dtype(dtype)
+        if not kind.is_floating:
+            raise ValueError(
+                f"Argument `dtype` is expected to be floating point. Received: {kind}."
+            )
         if len(shape) < 2:
             raise ValueError("The tensor to initialize must be at least two-dimensional")
         rows, columns = math.prod(shape[:-1]), shape[-1]
