@@ -81,6 +81,9 @@ OP_FAMILIES(OP_FAMILY_EXTERN)
   "bfloat16 half float double int32 int64 int8 uint8 int16 uint16 uint32 uint64 complex64 " \
   "complex128 bool"
 #define ALL_TYPES NUMERIC " string"
+/* Ops that TensorFlow has GPU kernels of for fewer types than for CPUs. */
+#define GPU_TYPES(types) "CPU GPU(" types ")"
+#define GPU_FLOATING GPU_TYPES("half float double")
 #define MOVABLE "CPU GPU(" NUMERIC ")" /* of ops that move elements of ALL_TYPES */
 
 /* Minimum number of elements per thread of an element-wise kernel. */

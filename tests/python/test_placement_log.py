@@ -257,3 +257,34 @@ def test_enable_eager_execution_with_a_config(situ):
         },
     )
     assert "config must be a tf.ConfigProto" in result.out
+
+
+def test_types_without_gpu_kernels_stay_on_the_cpu(situ):
+    """TensorFlow has no GPU kernels of Mean and ArgMax for integers."""
+    result = situ(
+        "run",
+        "--gpus",
+        "1",
+        "a.py",
+        files={
+            "a.py": """
+    import tensorflow as tf
+    with tf.device("/gpu:0"):
+        a = tf.constant([1, 2])
+        tf.reduce_mean(a, name="mean")
+        tf.reduce_sum(a, name="sum")
+        tf.reduce_mean(tf.cast(a, tf.float32), name="float_mean")
+        tf.argmax(a, name="argmax")
+    sess = tf.Session(config=tf.ConfigProto(allow_soft_placement=True))
+    for name, _, _, assigned, _ in sess.placement():
+        if name in ("mean", "sum", "float_mean", "argmax"):
+            print(name, assigned[-5:])
+    """
+        },
+    )
+    assert result.out.splitlines() == [
+        "mean CPU:0",
+        "sum GPU:0",
+        "float_mean GPU:0",
+        "argmax CPU:0",
+    ]

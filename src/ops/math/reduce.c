@@ -409,7 +409,7 @@ static void prod_grad(struct gradient *g) {
 }
 
 /* Every reduction has the same inputs and samples. */
-#define REDUCTION(NAME, word, input_, type_attr, grad_, text)                            \
+#define REDUCTION(NAME, word, input_, type_attr, devices_, grad_, text)                  \
   {                                                                                      \
     .name = #NAME, .inputs = "input:" input_ " reduction_indices:Tidx",                  \
     .outputs = "output:" input_,                                                         \
@@ -424,19 +424,19 @@ static void prod_grad(struct gradient *g) {
         "[1]=1; Tidx=int64 [2,3,4] [2]=0,2; [2,3,4,2] [2]=1,-1; [5] [0]=; [0,3] [1]=1; " \
         "[] [0]=; [7,300] [1]=0; [3,70] [1]=1; keep_dims=true [2,1,3] [3]=0,1,2; "       \
         "[2,40,3] [1]=1",                                                                \
-    .host = "reduction_indices", .devices = EVERYWHERE, .shape = reduce_shape,           \
+    .host = "reduction_indices", .devices = devices_, .shape = reduce_shape,             \
     .record = record_##word, .grad = grad_                                               \
   }
 #define NUMBERS "T:{" TYPE_NAMES_NUMBER "} "
 
 static const struct op_def op_defs[] = {
-    REDUCTION(Sum, sum, "T", NUMBERS, sum_grad, "Sum of elements"),
-    REDUCTION(Mean, mean, "T", NUMBERS, mean_grad, "Mean of elements"),
-    REDUCTION(Prod, prod, "T", NUMBERS, prod_grad, "Product of elements"),
-    REDUCTION(Max, max, "T", NUMBERS, max_grad, "Maximum of elements"),
-    REDUCTION(Min, min, "T", NUMBERS, min_grad, "Minimum of elements"),
-    REDUCTION(All, all, "bool", "", NULL, "Logical AND of elements"),
-    REDUCTION(Any, any, "bool", "", NULL, "Logical OR of elements"),
+    REDUCTION(Sum, sum, "T", NUMBERS, EVERYWHERE, sum_grad, "Sum of elements"),
+    REDUCTION(Mean, mean, "T", NUMBERS, GPU_FLOATING, mean_grad, "Mean of elements"),
+    REDUCTION(Prod, prod, "T", NUMBERS, EVERYWHERE, prod_grad, "Product of elements"),
+    REDUCTION(Max, max, "T", NUMBERS, EVERYWHERE, max_grad, "Maximum of elements"),
+    REDUCTION(Min, min, "T", NUMBERS, EVERYWHERE, min_grad, "Minimum of elements"),
+    REDUCTION(All, all, "bool", "", EVERYWHERE, NULL, "Logical AND of elements"),
+    REDUCTION(Any, any, "bool", "", EVERYWHERE, NULL, "Logical OR of elements"),
     {.name = "L2Loss",
      .inputs = "t:T",
      .outputs = "output:T",
@@ -475,7 +475,7 @@ static const struct op_def op_defs[] = {
      .samples = "[3,4] []=0; [3,4] []=1; [3,4] []=-1; output_type=int32 [2,3,4] []=1; "
                 "Tidx=int64 [5] []=0; [0,3] []=1; [2,300] []=1; [70,5] []=0",
      .host = "dimension",
-     .devices = EVERYWHERE,
+     .devices = GPU_FLOATING,
      .shape = place_shape,
      .record = record_argmax},
     {.name = "ArgMin",
@@ -491,7 +491,7 @@ static const struct op_def op_defs[] = {
      .samples = "[3,4] []=0; [3,4] []=1; [3,4] []=-1; output_type=int32 [2,3,4] []=1; "
                 "Tidx=int64 [5] []=0; [0,3] []=1; [2,300] []=1; [70,5] []=0",
      .host = "dimension",
-     .devices = EVERYWHERE,
+     .devices = GPU_FLOATING,
      .shape = place_shape,
      .record = record_argmin},
 };

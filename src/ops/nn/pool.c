@@ -265,7 +265,7 @@ static const struct op_def op_defs[] = {
                             "'SAME' [2,3,5,4]; " POOL_SAMPLE "'VALID' [1,9,7,40]; " POOL_SAMPLE
                             "'EXPLICIT' explicit_paddings=[0,0,1,0,2,1,0,0] [1,5,6,2]; " POOL_SAMPLE
                             "'SAME' [0,4,4,1]",
-     .devices = EVERYWHERE,
+     .devices = GPU_FLOATING,
      .shape = pool_shape,
      .record = record_max,
      .grad = max_grad},
@@ -300,7 +300,7 @@ static const struct op_def op_defs[] = {
                 "ksize=[1,1,300,1] strides=[1,1,300,1] padding='SAME' [1,1,3,1]=1,5,2 "
                 "[1,1,1,1]=5 [1,1,1,1]",
      .asks = "MaxPool",
-     .devices = EVERYWHERE,
+     .devices = GPU_FLOATING,
      .shape = max_grad_shape,
      .record = record_max_grad,
      .grad = max_grad_grad},
