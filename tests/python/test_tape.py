@@ -489,3 +489,8 @@ def test_tensors_take_attributes_and_convert_only_as_scalars():
         with pytest.raises(TypeError):
             convert(x)
     assert tf.unstack(tf.constant([], tf.int32), 0) == []
+
+
+def test_the_backing_device_holds_the_elements():
+    x = tf.constant(1.0)
+    assert x.backing_device == x.device

@@ -335,3 +335,7 @@ def constant_value(tensor):
         known = tensor.graph._known(tensor)
         value = None if known is None else known.numpy()
     return value
+
+
+# The device whose memory holds the elements: situ keeps them on the device of the tensor.
+_situ.extend(EagerTensor, "backing_device", property(lambda t: t.device))
