@@ -115,7 +115,8 @@ static PyObject *add(PyObject *x, PyObject *y) {
   return binary(OP_add, x, y);
 }
 static PyObject *true_divide(PyObject *x, PyObject *y) {
-  if (types_is_real(common_type(x, y))) return binary(OP_true_divide, x, y);
+  const situ_type type = common_type(x, y);
+  if (types_is_real(type) || types_is_complex(type)) return binary(OP_true_divide, x, y);
   return decline(x, y, composite("truediv", x, y));
 }
 static PyObject *power(PyObject *x, PyObject *y, PyObject *none) {
@@ -132,7 +133,9 @@ static PyObject *either(PyObject *x, PyObject *y) { return decline(x, y, composi
 static PyObject *one_of(PyObject *x, PyObject *y) { return decline(x, y, composite("xor", x, y)); }
 static PyObject *invert(PyObject *x) { return composite("invert", x, NULL); }
 static PyObject *negative(PyObject *x) { return run(OP_negative, &x, 1); }
-static PyObject *absolute(PyObject *x) { return run(OP_absolute, &x, 1); }
+static PyObject *absolute(PyObject *x) {
+  return types_is_complex(type_of(x)) ? composite("abs", x, NULL) : run(OP_absolute, &x, 1);
+}
 
 /* Returns the value of an eager tensor with one element as a Python number. */
 static PyObject *scalar(PyObject *self) {

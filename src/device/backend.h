@@ -41,6 +41,7 @@ enum { MAX_TYPES = 24 }; /* exceeds the largest value in SITU_TYPES */
 struct kernel {
   const char *name;
   const char *file;             /* its source is in kernel_sources: "ops/math/cast.cl" */
+  const char *complex_file;     /* its source for complex types; NULL: `file` */
   const char *text;             /* source of a kernel that is not in kernel_sources; else NULL */
   bool bits;                    /* only copies elements: one variant per element size */
   host_kernel *host[MAX_TYPES]; /* by situ_type; NULL if the type is not supported */

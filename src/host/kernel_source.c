@@ -44,6 +44,10 @@ static const struct type_macros *get_type_macros(const struct kernel *kernel, si
   return &sizes[i];
 }
 
+static bool is_complex_type(situ_type type) {
+  return type == SITU_COMPLEX64 || type == SITU_COMPLEX128;
+}
+
 static const char *find_source(const char *file) {
   for (const struct kernel_source *source = kernel_sources; file && source->file; source++)
     if (!strcmp(source->file, file)) return source->text;
@@ -66,7 +70,9 @@ situ_status kernel_source_write(const struct kernel *kernel, situ_type type,
                                 const struct kernel_source_target *target, struct strbuf *out) {
   const struct type_macros *type_macros = get_type_macros(kernel, type);
   const char *prelude = find_source(target->prelude);
-  const char *source = kernel->text ? kernel->text : find_source(kernel->file);
+  const bool is_complex = is_complex_type(type) && !kernel->bits;
+  const char *file = is_complex && kernel->complex_file ? kernel->complex_file : kernel->file;
+  const char *source = kernel->text ? kernel->text : find_source(file);
   if (!prelude || !source) return INTERNAL("Kernel '%s' has no source.", kernel->name);
   strbuf_append(out, target->head);
   strbuf_appendf(out, "#define HAS_DOUBLE %d\n#define HAS_HALF %d\n", target->has_double,
@@ -79,6 +85,9 @@ situ_status kernel_source_write(const struct kernel *kernel, situ_type type,
                  type_macros->is_bool, type_macros->is_signed, kernel->name);
   strbuf_append(out, prelude);
   strbuf_appendf(out, "typedef %s T;\ntypedef %s C;\n", type_macros->t, type_macros->c);
+  if (is_complex)
+    strbuf_appendf(out, "typedef %s R;\n",
+                   types[type == SITU_COMPLEX64 ? SITU_FLOAT : SITU_DOUBLE].t);
   strbuf_append(out, source);
   return out->failed ? NO_MEMORY() : NULL;
 }

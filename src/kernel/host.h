@@ -52,6 +52,12 @@ typedef double W;
 typedef struct {
   u64 low, high;
 } u128; /* only copied */
+typedef struct {
+  float re, im;
+} complex64;
+typedef struct {
+  double re, im;
+} complex128;
 
 #define INLINE static inline __attribute__((always_inline))
 #define UNUSED __attribute__((unused))
@@ -184,6 +190,12 @@ INLINE UNUSED double as_double(u64 bits) {
 #define TYPES_NUMBER(X, ...) TYPES_REAL(X, __VA_ARGS__) TYPES_INTEGER(X, __VA_ARGS__)
 #define TYPES_BOOL(X, ...) X(__VA_ARGS__, BOOL, truth)
 #define TYPES_ANY(X, ...) TYPES_NUMBER(X, __VA_ARGS__) TYPES_BOOL(X, __VA_ARGS__)
+#define TYPES_COMPLEX(X, ...) \
+  X(__VA_ARGS__, COMPLEX64, complex64) X(__VA_ARGS__, COMPLEX128, complex128)
+#define TYPES_REAL_COMPLEX(X, ...) TYPES_REAL(X, __VA_ARGS__) TYPES_COMPLEX(X, __VA_ARGS__)
+#define TYPES_SIGNED_COMPLEX(X, ...) TYPES_SIGNED(X, __VA_ARGS__) TYPES_COMPLEX(X, __VA_ARGS__)
+#define TYPES_NUMBER_COMPLEX(X, ...) TYPES_NUMBER(X, __VA_ARGS__) TYPES_COMPLEX(X, __VA_ARGS__)
+#define TYPES_ANY_COMPLEX(X, ...) TYPES_ANY(X, __VA_ARGS__) TYPES_COMPLEX(X, __VA_ARGS__)
 #define TYPES_BITS(X, ...)        \
   X(__VA_ARGS__, FLOAT, 32)       \
   X(__VA_ARGS__, DOUBLE, 64)      \
@@ -215,6 +227,18 @@ INLINE UNUSED double as_double(u64 bits) {
 #define FILE_BITS sizes_file
 #define IS_BITS_BITS true
 
+/* The kernels of complex types are in a file of their own, included by complex_types.h. */
+#define FILE_COMPLEX NULL, .complex_file = complex_file
+#define IS_BITS_COMPLEX false
+#define FILE_REAL_COMPLEX types_file, .complex_file = complex_file
+#define IS_BITS_REAL_COMPLEX false
+#define FILE_SIGNED_COMPLEX types_file, .complex_file = complex_file
+#define IS_BITS_SIGNED_COMPLEX false
+#define FILE_NUMBER_COMPLEX types_file, .complex_file = complex_file
+#define IS_BITS_NUMBER_COMPLEX false
+#define FILE_ANY_COMPLEX types_file, .complex_file = complex_file
+#define IS_BITS_ANY_COMPLEX false
+
 /* The same classes as type lists for the attributes of op definitions. */
 #define TYPE_NAMES_REAL "bfloat16 half float double"
 #define TYPE_NAMES_SIGNED "bfloat16 half float double int32 int64 int8 int16"
@@ -222,5 +246,11 @@ INLINE UNUSED double as_double(u64 bits) {
 #define TYPE_NAMES_NUMBER TYPE_NAMES_REAL " " TYPE_NAMES_INTEGER
 #define TYPE_NAMES_BOOL "bool"
 #define TYPE_NAMES_ANY TYPE_NAMES_NUMBER " bool"
+
+#define TYPE_NAMES_COMPLEX "complex64 complex128"
+#define TYPE_NAMES_REAL_COMPLEX TYPE_NAMES_REAL " " TYPE_NAMES_COMPLEX
+#define TYPE_NAMES_SIGNED_COMPLEX TYPE_NAMES_SIGNED " " TYPE_NAMES_COMPLEX
+#define TYPE_NAMES_NUMBER_COMPLEX TYPE_NAMES_NUMBER " " TYPE_NAMES_COMPLEX
+#define TYPE_NAMES_ANY_COMPLEX TYPE_NAMES_ANY " " TYPE_NAMES_COMPLEX
 
 #endif

@@ -37,6 +37,9 @@ extern const struct kernel *const elementwise_subtract[2];
 extern const struct kernel *const elementwise_least[2];
 extern const struct kernel *const elementwise_greatest[2];
 
+/* The kernel that makes a complex matrix product from the products of the parts. */
+extern const struct kernel *const complex_join_products;
+
 /* A shape function: output 0 is inputs 0 and 1 (and 2, ...) broadcast to one shape. */
 situ_status broadcast_shape(struct call *call) SITU_MUST_USE;
 

@@ -2,6 +2,7 @@
  * derivative.c: a recursive-descent parser that emits the ops of an expression; see derivative.h.
  */
 #include "ops/derivative.h"
+#include "tensor/type.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -39,14 +40,25 @@ static size_t name_length(const char *text) {
   return length;
 }
 
+static bool is_complex(const struct gradient *g) {
+  return type_is_complex(gradient_type(g, g->in[0]));
+}
+
+/* The gradient of a holomorphic function f is dy * conj(f'(x)), which is dy * f'(conj(x)) for these
+ * functions, as in TensorFlow. A text with ~ in front is evaluated without conjugates. */
+static struct term conjugate(struct reader *r, struct term term) {
+  const bool plain = *r->text == '~';
+  return is_complex(r->g) && !plain ? OP(r->g, "Conj", term) : term;
+}
+
 /* x, y, w, z, dy, dz */
 static struct term read_variable(struct reader *r, const char *name) {
   const struct gradient *g = r->g;
   const bool one = g->n_in == 1;
-  if (!strcmp(name, "x")) return g->in[0];
-  if (!strcmp(name, "y")) return one ? g->out[0] : g->in[1];
-  if (!strcmp(name, "w") && g->n_in > 2) return g->in[2];
-  if (!strcmp(name, "z") && !one) return g->out[0];
+  if (!strcmp(name, "x")) return conjugate(r, g->in[0]);
+  if (!strcmp(name, "y")) return conjugate(r, one ? g->out[0] : g->in[1]);
+  if (!strcmp(name, "w") && g->n_in > 2) return conjugate(r, g->in[2]);
+  if (!strcmp(name, "z") && !one) return conjugate(r, g->out[0]);
   if (!strcmp(name, one ? "dy" : "dz")) return g->dy[0];
   return wrong(r, "no such variable");
 }
@@ -121,12 +133,16 @@ static struct term read_sum(struct reader *r) {
                                          {">", "Greater"}};
   const struct term left = read_terms(r);
   for (size_t i = 0; i < COUNT_OF(words); i++)
-    if (take(r, words[i][0])) return OP(r->g, words[i][1], left, read_terms(r));
+    if (take(r, words[i][0])) {
+      /* Complex numbers have no order: x > 0 stands for x != 0. */
+      const char *op = is_complex(r->g) && words[i][0][0] == '>' ? "NotEqual" : words[i][1];
+      return OP(r->g, op, left, read_terms(r));
+    }
   return left;
 }
 
 struct term derivative_eval(struct gradient *g, const char *text) {
-  struct reader reader = {g, text, text};
+  struct reader reader = {g, text, text + (*text == '~')};
   if (!strcmp(text, "none")) return NO_TERM;
   if (!strcmp(text, "0")) return ZERO_TERM;
   const struct term term = read_sum(&reader);

@@ -231,7 +231,7 @@ def reduction(function):
 
 def mean(x, axis, keepdims):
     result = np.mean(x, axis=axis, keepdims=keepdims)
-    return result if is_real(x) else np.trunc(result).astype(np.int64)
+    return result if x.dtype.kind in "fc" else np.trunc(result).astype(np.int64)
 
 
 def log_softmax(_, x):
@@ -290,8 +290,25 @@ def wide(entry):
     return np.array(entry["values"]).astype(to).reshape(entry["shape"])
 
 
+# Of complex numbers, where the function of real numbers is another one.
+COMPLEX = {
+    "Real": np.real, "Imag": np.imag, "Angle": np.angle, "ComplexAbs": np.abs, "Conj": np.conj,
+    "Complex": lambda x, y: x + 1j * y, "Div": np.divide, "Pow": np.power,
+    "SquaredDifference": lambda x, y: (x - y) * np.conj(x - y),
+    "Xlogy": lambda x, y: x * np.log(y), "Xdivy": np.divide, "DivNoNan": np.divide,
+    "Sigmoid": sigmoid,
+}
+ADJOINTS = ("BatchMatMul", "BatchMatMulV2")
+
+
 def results(case):
     op, inputs = case["op"], [wide(entry) for entry in case["inputs"]]
+    is_complex = bool(inputs) and inputs[0].dtype.kind == "c"
+    if op in COMPLEX and (is_complex or op == "Complex"):
+        return [np.asarray(COMPLEX[op](*inputs))]
+    if op in ADJOINTS and is_complex:
+        for i, name in enumerate(("adj_x", "adj_y")):
+            inputs[i] = np.conj(inputs[i]) if case["attrs"][name] else inputs[i]
     if op in UNARY:
         made = UNARY[op](*inputs)
     elif op in BINARY:

@@ -36,6 +36,10 @@ TYPES = [
     Type("u64", "u64", "uint64", 8, 0, 1, 0, 0),
     Type("u8", "i32", "truth", 1, 0, 0, 1, 0),
 ]
+COMPLEX = {
+    "float": Type("complex64", "complex64", "complex64", 8, 0, 0, 0, 1),
+    "double": Type("complex128", "complex128", "complex128", 16, 0, 0, 0, 1),
+}
 ASSEMBLED = re.compile(
     r"Compiling entry function '(\w+)'.*?(\d+) bytes spill stores.*?"
     r"Used (\d+) reg",
@@ -94,7 +98,12 @@ def read(root, name):
 
 
 def source(root, file, type_):
-    """The whole text of a kernel file in a type, as host/kernel_source.c puts it together."""
+    """The whole text of a kernel file in a type, as host/kernel_source.c puts it together. The
+    type of complex.cl is that of the parts."""
+    part = type_.name if file.endswith("/complex.cl") and type_.name in COMPLEX else None
+    if file.endswith("/complex.cl") and not part:
+        return ""
+    type_ = COMPLEX[part] if part else type_
     words = {
         "T_NAME": type_.name,
         "T_BYTES": type_.size,
@@ -108,6 +117,8 @@ def source(root, file, type_):
     }
     lines = [f"#define {name} {value}" for name, value in words.items()]
     lines += [read(root, "kernel/cuda.h"), f"typedef {type_.t} T;", f"typedef {type_.c} C;"]
+    if part:
+        lines.append(f"typedef {part} R;")
     return "\n".join(lines + [read(root, file), ""])
 
 

@@ -15,7 +15,6 @@ check() {
     echo "#define HAS_DOUBLE $has"
     echo "#define HAS_HALF $has"
     echo "#define ALL_KERNELS"
-    echo "typedef $2 T; typedef $3 C;"
     echo "#define T_NAME $4"
     echo "#define T_BYTES $5"
     echo "#define T_IS_REAL $6"
@@ -23,6 +22,9 @@ check() {
     echo "#define T_IS_BOOL $8"
     echo "#define T_IS_SIGNED $9"
     echo "#include \"kernel/opencl.h\""
+    echo "typedef $2 T; typedef $3 C;"
+    [ "$5" = 16 ] && echo "typedef double R;"
+    [ "$4" = complex64 ] && echo "typedef float R;"
     echo "#include \"$1\""
   } >"$text"
   "$clang" -x cl -cl-std=CL1.2 -target spir64 -Xclang -finclude-default-header -Wall -Wextra \
@@ -47,6 +49,13 @@ check_types() {
 for file in "$source"/src/ops/*/*.cl; do
   grep -q "include \"${file#"$source"/src/}\"" "$source"/src/ops/*/*.cl && continue # a part of another one
   has=1 lacks=
+  case $file in
+  */complex.cl)
+    check "$file" complex64 complex64 complex64 8 0 0 0 1
+    check "$file" complex128 complex128 complex128 16 0 0 0 1
+    continue
+    ;;
+  esac
   check_types "$file"
   check "$file" double double double 8 1 0 0 1
   check "$file" half float half 2 1 0 0 1

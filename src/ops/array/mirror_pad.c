@@ -157,7 +157,7 @@ static const struct op_def op_defs[] = {
     {.name = "MirrorPadGrad",
      .inputs = "input:T paddings:Tpaddings",
      .outputs = "output:T",
-     .attrs = "T:{half float double}" MIRROR_ATTRS,
+     .attrs = "T:{bfloat16 half float double}" MIRROR_ATTRS,
      .doc = "The gradient of MirrorPad: each element is the sum of its copies.",
      .args = "input: Gradient of the output of MirrorPad.\n"
              "mode: Mode of MirrorPad.",

@@ -206,7 +206,8 @@ static const struct op_def op_defs[] = {
     {.name = "DecodeRaw",
      .inputs = "bytes:string",
      .outputs = "output:out_type",
-     .attrs = "out_type:{half float double int32 int64 int8 uint8 int16 uint16 bool} "
+     .attrs = "out_type:{half float double int32 uint16 uint8 int16 int8 int64 complex64 "
+              "complex128 bool bfloat16} "
               "little_endian:bool=true",
      .python = "",
      .doc = "Reinterprets the bytes of strings as numbers.",

@@ -3,8 +3,11 @@
 #include "host/gemm.h"
 #include "host/thread_pool.h"
 #include "ops/gradient.h"
+#include "ops/broadcast.h"
+#include "ops/math/cast.h"
 #include "ops/ops.h"
 #include "tensor/shape.h"
+#include "tensor/type.h"
 
 enum {
   TILE = 128, /* the sides of what a work-group makes on a GPU */
@@ -177,8 +180,13 @@ static void steps_of(const situ_shape *operand, int64_t steps[SITU_MAX_RANK]) {
 
 static int64_t tiles(int64_t n, int64_t side) { return (n + side - 1) / side; }
 
-static situ_status record_product(struct call *call) {
-  const situ_type type = call->out[0].type;
+/* The memory of one product of real matrices. */
+struct product_slots {
+  int32_t a, b, c;
+};
+
+static situ_status record_real_product(struct call *call, situ_type type,
+                                       struct product_slots slots) {
   const situ_shape batch = front(&call->out[0].shape), a = front(&call->in[0].shape);
   struct factors f;
   int64_t dim[SITU_MAX_RANK], a_step[SITU_MAX_RANK], b_step[SITU_MAX_RANK];
@@ -193,18 +201,55 @@ static situ_status record_product(struct call *call) {
   }
   steps_of(&call->in[0].shape, a_step);
   steps_of(&call->in[1].shape, b_step);
-  int32_t space = call->out[0].slot;
+  int32_t space = slots.c;
   const size_t bytes = gemm_workspace_size(type, f.m, f.n, f.k);
   if (bytes) TRY(call_scratch(call, bytes, &space));
   const bool small = f.m <= FEW || f.n <= FEW;
   const int64_t side = small ? SMALL_TILE : TILE;
   return LAUNCH(call, small ? &matmul_small_kernel : &matmul_kernel, type,
                 count * tiles(f.m, side) * tiles(f.n, side) * GROUP_ITEMS, 0,
-                2.0 * (double)count * (double)f.m * (double)f.n * (double)f.k, ARG_IN(call, 0),
-                ARG_IN(call, 1), ARG_OUT(call, 0), ARG_AT(space), ARG_INT(f.m), ARG_INT(f.n),
+                2.0 * (double)count * (double)f.m * (double)f.n * (double)f.k, ARG_AT(slots.a),
+                ARG_AT(slots.b), ARG_AT(slots.c), ARG_AT(space), ARG_INT(f.m), ARG_INT(f.n),
                 ARG_INT(f.k), ARG_INT(f.turn_a ? 1 : f.k), ARG_INT(f.turn_a ? f.m : 1),
                 ARG_INT(f.turn_b ? 1 : f.n), ARG_INT(f.turn_b ? f.k : 1), ARG_INT(count),
                 ARG_INTS(dim), ARG_INTS(a_step), ARG_INTS(b_step));
+}
+
+/* Extracts the parts of a complex operand to scratch memory. */
+static situ_status split_parts(struct call *call, const struct operand *operand, int32_t parts[2]) {
+  const situ_type real = type_real(operand->type);
+  const int64_t n = situ_shape_count(operand->shape);
+  for (int i = 0; i < 2; i++) {
+    TRY(call_scratch(call, (size_t)max_i64(1, n) * situ_type_size(real), &parts[i]));
+    TRY(cast_record_part(call, real, operand->slot, i, parts[i], n));
+  }
+  return NULL;
+}
+
+/* A product of complex matrices is four of their parts. */
+static situ_status record_complex_product(struct call *call) {
+  const situ_type type = call->out[0].type, real = type_real(type);
+  const int64_t n = situ_shape_count(call->out[0].shape);
+  int32_t a[2], b[2], c[4];
+  TRY(split_parts(call, &call->in[0], a));
+  TRY(split_parts(call, &call->in[1], b));
+  for (int i = 0; i < 4; i++) {
+    TRY(call_scratch(call, (size_t)max_i64(1, n) * situ_type_size(real), &c[i]));
+    const struct product_slots slots = {a[i == 1 || i == 3], b[i == 1 || i == 2], c[i]};
+    TRY(record_real_product(call, real, slots));
+  }
+  const bool adj_a = call_attr(call, "adj_x") && call_bool(call, "adj_x");
+  const bool adj_b = call_attr(call, "adj_y") && call_bool(call, "adj_y");
+  return LAUNCH(call, complex_join_products, type, n, GRAIN, (double)n * 2, ARG_AT(c[0]),
+                ARG_AT(c[1]), ARG_AT(c[2]), ARG_AT(c[3]), ARG_OUT(call, 0), ARG_INT(adj_a ? -1 : 1),
+                ARG_INT(adj_b ? -1 : 1), ARG_INT(n));
+}
+
+static situ_status record_product(struct call *call) {
+  const situ_type type = call->out[0].type;
+  if (type_is_complex(type)) return record_complex_product(call);
+  return record_real_product(
+      call, type, (struct product_slots){call->in[0].slot, call->in[1].slot, call->out[0].slot});
 }
 
 /* Gradients */
@@ -219,7 +264,10 @@ static struct term product(struct gradient *g, const char *const turn[2], struct
 static void product_grad(struct gradient *g, const char *first, const char *second) {
   const char *const turn[] = {first, second};
   const bool ta = gradient_bool(g, first), tb = gradient_bool(g, second);
-  const struct term a = g->in[0], b = g->in[1], dy = g->dy[0];
+  /* MatMul has no adjoints: its operands are conjugated. */
+  const bool conjugates = type_is_complex(gradient_type(g, g->in[0])) && first[0] == 't';
+  const struct term a = conjugates ? OP(g, "Conj", g->in[0]) : g->in[0];
+  const struct term b = conjugates ? OP(g, "Conj", g->in[1]) : g->in[1], dy = g->dy[0];
   if (gradient_wanted(g, 0))
     g->dx[0] = ta ? product(g, turn, b, tb, dy, true) : product(g, turn, dy, false, b, !tb);
   if (gradient_wanted(g, 1))
@@ -254,11 +302,13 @@ static void batch_matmul_v2_grad(struct gradient *g) {
   g->dx[1] = sum_batch(g, g->dx[1], g->in[1], g->in[0]);
 }
 
+#define PRODUCTS "bfloat16 half float double int32 int64 complex64 complex128"
+
 static const struct op_def op_defs[] = {
     {.name = "MatMul",
      .inputs = "a:T b:T",
      .outputs = "product:T",
-     .attrs = "transpose_a:bool=false transpose_b:bool=false T:{half float double int32 int64} "
+     .attrs = "transpose_a:bool=false transpose_b:bool=false T:{" PRODUCTS "} "
               "grad_a:bool=false grad_b:bool=false",
      .python = "matmul linalg.matmul",
      .doc = "Matrix multiplication: the product of two matrices.",
@@ -272,14 +322,14 @@ static const struct op_def op_defs[] = {
                 "transpose_a=true transpose_b=true [3,4] [5,3]; [2,2] [2,2]; [1,7] [7,1]; "
                 "[7,1] [1,7]; [2,0] [0,3]; [0,3] [3,2]; [33,70] [70,17]; [1,40] [40,600]; "
                 "[120,110] [110,130]; transpose_a=true transpose_b=true [40,70] [66,40]",
-     .devices = "CPU GPU(half float double)",
+     .devices = "CPU GPU(bfloat16 half float double complex64 complex128)",
      .shape = matmul_shape,
      .record = record_product,
      .grad = matmul_grad},
     {.name = "BatchMatMul",
      .inputs = "x:T y:T",
      .outputs = "output:T",
-     .attrs = "T:{half float double int32 int64} adj_x:bool=false adj_y:bool=false "
+     .attrs = "T:{" PRODUCTS "} adj_x:bool=false adj_y:bool=false "
               "grad_x:bool=false grad_y:bool=false",
      .doc =
          "Matrix products of a batch of matrices; the batch dimensions of both inputs are equal.",
@@ -291,14 +341,14 @@ static const struct op_def op_defs[] = {
              "grad_y: Accepted and ignored; says that y is a gradient.",
      .samples = "[2,4,3] [2,3,5]; adj_x=true [2,3,4] [2,3,5]; adj_y=true [3,2,4,3] [3,2,5,3]; "
                 "[4,3] [3,5]; [0,2,3] [0,3,2]; [40,9,8] [40,8,7]",
-     .devices = "CPU GPU(half float double)",
+     .devices = "CPU GPU(bfloat16 half float double complex64 complex128)",
      .shape = batch_matmul_shape,
      .record = record_product,
      .grad = batch_matmul_grad},
     {.name = "BatchMatMulV2",
      .inputs = "x:T y:T",
      .outputs = "output:T",
-     .attrs = "T:{half float double int32 int64} adj_x:bool=false adj_y:bool=false "
+     .attrs = "T:{" PRODUCTS "} adj_x:bool=false adj_y:bool=false "
               "grad_x:bool=false grad_y:bool=false",
      .doc = "Matrix products of a batch of matrices; the batch dimensions are broadcast.",
      .args = "x: Left matrices [..., m, k].\n"
@@ -310,7 +360,7 @@ static const struct op_def op_defs[] = {
      .samples = "[2,4,3] [2,3,5]; [2,4,3] [3,5]; [4,3] [2,3,5]; [2,1,4,3] [3,3,5]; "
                 "adj_x=true [2,3,4] [3,5]; adj_x=true adj_y=true [2,1,3,4] [1,3,5,3]; "
                 "[2,0,3] [3,4]",
-     .devices = "CPU GPU(half float double)",
+     .devices = "CPU GPU(bfloat16 half float double complex64 complex128)",
      .shape = batch_matmul_v2_shape,
      .record = record_product,
      .grad = batch_matmul_v2_grad},

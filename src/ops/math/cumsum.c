@@ -6,6 +6,7 @@
 #include "ops/ops.h"
 #include "tensor/shape.h"
 #include "tensor/tensor.h"
+#include "tensor/type.h"
 
 #define KERNELS "ops/math/cumsum.cl"
 #include "kernel/types.h"
@@ -31,13 +32,14 @@ static situ_status scan_shape(struct call *call) {
 
 static situ_status record_scan(struct call *call, const struct kernel *kernel) {
   const situ_shape *in = &call->in[0].shape;
-  int64_t inner = 1;
+  const int64_t parts = type_is_complex(call->in[0].type) ? 2 : 1; /* summed on their own */
+  int64_t inner = parts;
   int axis;
   TRY(scan_axis(call, &axis));
   for (int d = axis + 1; d < in->rank; d++) inner *= in->dim[d];
-  const int64_t length = in->dim[axis], n = length ? situ_shape_count(*in) / length : 0;
+  const int64_t length = in->dim[axis], n = length ? parts * situ_shape_count(*in) / length : 0;
   const int64_t lanes = op_lanes_across(length, inner);
-  return LAUNCH_LANES(call, kernel, call->in[0].type, n, lanes,
+  return LAUNCH_LANES(call, kernel, type_real(call->in[0].type), n, lanes,
                       max_i64(1, GRAIN / max_i64(1, length)), (double)n * (double)length,
                       ARG_IN(call, 0), ARG_OUT(call, 0), ARG_INT(length), ARG_INT(inner),
                       ARG_INT(call_bool(call, "exclusive")), ARG_INT(call_bool(call, "reverse")),
@@ -113,7 +115,7 @@ static void cumlogsumexp_grad(struct gradient *g) {
   }
 
 static const struct op_def op_defs[] = {
-    CUMULATIVE_OP_DEF(Cumsum, cumsum, TYPE_NAMES_NUMBER, "Cumulative sum"),
+    CUMULATIVE_OP_DEF(Cumsum, cumsum, TYPE_NAMES_NUMBER_COMPLEX, "Cumulative sum"),
     CUMULATIVE_OP_DEF(Cumprod, cumprod, TYPE_NAMES_NUMBER, "Cumulative product"),
     CUMULATIVE_OP_DEF(CumulativeLogsumexp, cumlogsumexp, TYPE_NAMES_REAL,
                       "Cumulative log(sum(exp(x)))"),

@@ -4,10 +4,14 @@
 #include "ops/broadcast.h"
 #include "ops/ops.h"
 #include "ops/derivative.h"
+#include "ops/math/cast.h"
 #include "tensor/shape.h"
+#include "tensor/type.h"
 
 #define KERNELS "ops/math/elementwise.cl"
 #include "kernel/types.h"
+#define KERNELS "ops/math/complex.cl"
+#include "kernel/complex_types.h"
 
 static situ_status record_unary(struct call *call, const struct kernel *kernel, double cost) {
   const int64_t n = situ_shape_count(call->in[0].shape);
@@ -79,6 +83,93 @@ static situ_status record_equality(struct call *call, const struct kernel *flat,
 #undef GRADIENT
 #undef COMPARE
 #undef EQUALITY
+
+/* Complex numbers */
+
+KERNEL_TABLE(Complex, COMPLEX);
+KERNEL_TABLE(Complex_wide, COMPLEX);
+KERNEL_TABLE(Conj, COMPLEX);
+KERNEL_TABLE(ComplexAbs, COMPLEX);
+KERNEL_TABLE(Angle, COMPLEX);
+KERNEL_TABLE(join_products, COMPLEX);
+const struct kernel *const complex_join_products = &join_products_kernel;
+
+/* Complex types have parts of one type. */
+static situ_status check_parts(situ_type whole, situ_type part) {
+  if (type_real(whole) == part) return NULL;
+  return INVALID("The parts of %s are %s, not %s", situ_type_name(whole),
+                 situ_type_name(type_real(whole)), situ_type_name(part));
+}
+
+static situ_status complex_shape(struct call *call) {
+  TRY(check_parts(call->out[0].type, call->in[0].type));
+  return broadcast_shape(call);
+}
+
+static situ_status part_shape(struct call *call) {
+  TRY(check_parts(call->in[0].type, call->out[0].type));
+  return op_same_shape(call);
+}
+
+static situ_status record_complex(struct call *call) {
+  const struct operand *x = &call->in[0], *y = &call->in[1], *z = &call->out[0];
+  return broadcast_record(call, (const struct kernel *[]){&Complex_kernel, &Complex_wide_kernel},
+                          z->type, 1, (struct side){x->slot, &x->shape},
+                          (struct side){y->slot, &y->shape}, (struct side){z->slot, &z->shape});
+}
+
+static situ_status record_part(struct call *call, int part) {
+  return cast_record_part(call, call->out[0].type, call->in[0].slot, part, call->out[0].slot,
+                          situ_shape_count(call->in[0].shape));
+}
+
+static situ_status record_real(struct call *call) { return record_part(call, 0); }
+static situ_status record_imag(struct call *call) { return record_part(call, 1); }
+static situ_status record_conj(struct call *call) { return record_unary(call, &Conj_kernel, 1); }
+static situ_status record_complex_abs(struct call *call) {
+  return record_unary(call, &ComplexAbs_kernel, 4);
+}
+static situ_status record_angle(struct call *call) { return record_unary(call, &Angle_kernel, 24); }
+
+static struct term emit_complex(struct gradient *g, struct term real, struct term imag) {
+  const bool is_double = gradient_type(g, real) == SITU_DOUBLE;
+  return gradient_emit(g, "Complex", TERMS(real, imag),
+                       ATTRS(situ_attr_type("Tout", is_double ? SITU_COMPLEX128 : SITU_COMPLEX64)));
+}
+
+static struct term emit_part(struct gradient *g, const char *op, struct term term) {
+  const situ_type real = type_real(gradient_type(g, term));
+  return gradient_emit(g, op, TERMS(term), ATTRS(situ_attr_type("Tout", real)));
+}
+
+static struct term as_complex(struct gradient *g, struct term real) {
+  return emit_complex(g, real, gradient_number(g, gradient_type(g, real), 0));
+}
+
+static void complex_grad(struct gradient *g) {
+  gradient_broadcast(g, emit_part(g, "Real", g->dy[0]), emit_part(g, "Imag", g->dy[0]));
+}
+
+static void real_grad(struct gradient *g) { g->dx[0] = as_complex(g, g->dy[0]); }
+
+static void imag_grad(struct gradient *g) {
+  const struct term zero = gradient_number(g, gradient_type(g, g->dy[0]), 0);
+  g->dx[0] = emit_complex(g, zero, g->dy[0]);
+}
+
+static void conj_grad(struct gradient *g) { g->dx[0] = OP(g, "Conj", g->dy[0]); }
+
+static void complex_abs_grad(struct gradient *g) {
+  const struct term unit = OP(g, "DivNoNan", as_complex(g, g->dy[0]), as_complex(g, g->out[0]));
+  g->dx[0] = OP(g, "Mul", unit, g->in[0]);
+}
+
+static void angle_grad(struct gradient *g) {
+  const struct term turned =
+      emit_complex(g, emit_part(g, "Imag", g->in[0]), emit_part(g, "Real", g->in[0]));
+  const struct term inverse = OP(g, "Reciprocal", turned);
+  g->dx[0] = OP(g, "Mul", OP(g, "Neg", as_complex(g, g->dy[0])), inverse);
+}
 
 const struct kernel *const elementwise_add[2] = {&Add_kernel, &Add_wide_kernel};
 const struct kernel *const elementwise_subtract[2] = {&Sub_kernel, &Sub_wide_kernel};
@@ -185,8 +276,54 @@ const struct kernel *const elementwise_greatest[2] = {&Maximum_kernel, &Maximum_
    .shape = equality_shape,                                                                      \
    .record = name_##_record},
 
+#define PART_OP_DEF(name_, python_, doc_, record_, grad_)                                         \
+  {                                                                                               \
+    .name = #name_, .inputs = PART_INPUT, .outputs = PART_OUTPUT,                                 \
+    .attrs = "T:{complex64 complex128}=complex64 Tout:{float double}=float", .python = python_,   \
+    .doc = doc_,                                                                                  \
+    .args = "input: Tensor of complex numbers.\nTout: Type of the parts: double for complex128.", \
+    .samples = "T=complex64 Tout=float [3,5]; T=complex128 Tout=double [3,5]",                    \
+    .devices = EVERYWHERE, .shape = part_shape, .record = record_, .grad = grad_                  \
+  }
+#define PART_INPUT "input:T"
+#define PART_OUTPUT "output:Tout"
+
 static const struct op_def op_defs[] = {
 #include "ops/math/elementwise.def"
+    PART_OP_DEF(Real, "", "The real part.", record_real, real_grad),
+    PART_OP_DEF(Imag, "", "The imaginary part.", record_imag, imag_grad),
+    PART_OP_DEF(Angle, "", "The argument in radians: atan2(imag, real).", record_angle, angle_grad),
+#undef PART_INPUT
+#undef PART_OUTPUT
+#define PART_INPUT "x:T"
+#define PART_OUTPUT "y:Tout"
+    PART_OP_DEF(ComplexAbs, "", "The absolute value of complex numbers.", record_complex_abs,
+                complex_abs_grad),
+    {.name = "Complex",
+     .inputs = "real:T imag:T",
+     .outputs = "out:Tout",
+     .attrs = "T:{float double}=float Tout:{complex64 complex128}=complex64",
+     .doc = "Complex numbers of their parts.",
+     .args =
+         "real: Real part.\nimag: Imaginary part, broadcast with it.\nTout: Type of the result: "
+         "complex128 for parts of type double.",
+     .samples = "T=float Tout=complex64 [3,4] [3,4]; T=double Tout=complex128 [3,1] [4]",
+     .devices = EVERYWHERE,
+     .shape = complex_shape,
+     .record = record_complex,
+     .grad = complex_grad},
+    {.name = "Conj",
+     .inputs = "input:T",
+     .outputs = "output:T",
+     .attrs = "T:{complex64 complex128}=complex64",
+     .doc = "The complex conjugate.",
+     .args = "input: Tensor of complex numbers.",
+     .samples = "[3,5]; []; [2,0]",
+     .devices = EVERYWHERE,
+     .flags = OP_INPLACE,
+     .shape = op_same_shape,
+     .record = record_conj,
+     .grad = conj_grad},
 };
 
 OP_FAMILY(elementwise, op_defs);

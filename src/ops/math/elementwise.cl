@@ -129,6 +129,10 @@ INLINE C JOIN(int_power, T_NAME)(C x, C y) {
 #define GUARD_(y)
 
 #define IF_ANY(...) __VA_ARGS__
+#define IF_REAL_COMPLEX IF_REAL
+#define IF_SIGNED_COMPLEX IF_SIGNED
+#define IF_NUMBER_COMPLEX IF_NUMBER
+#define IF_ANY_COMPLEX IF_ANY
 #define UNARY_KERNEL(name, R, expression)              \
   KERNEL(name, IN(T, x_), OUT(R, y_), SIZE(n)) {       \
     EACH(i, n);                                        \
@@ -201,6 +205,10 @@ INLINE C JOIN(int_power, T_NAME)(C x, C y) {
 #undef BINARY_KERNELS
 #undef UNARY_KERNEL
 #undef IF_ANY
+#undef IF_REAL_COMPLEX
+#undef IF_SIGNED_COMPLEX
+#undef IF_NUMBER_COMPLEX
+#undef IF_ANY_COMPLEX
 #undef GUARD_
 #undef GUARD_NONZERO
 #undef GUARD_NOT_NEGATIVE

@@ -192,16 +192,41 @@ static situ_status record_over(struct call *call, const struct kernel *kernel, b
   return finish(&p, n);
 }
 
+/* The operand with the parts of its numbers as an additional dimension. */
+static situ_status parts_of(const struct operand *operand, struct operand *out) {
+  *out = *operand;
+  out->type = type_real(operand->type);
+  if (operand->shape.rank == SITU_MAX_RANK)
+    return situ_status_create(SITU_UNIMPLEMENTED, "Sums of complex numbers have at most rank %d.",
+                              (int)SITU_MAX_RANK - 1);
+  out->shape.dim[out->shape.rank++] = 2;
+  return NULL;
+}
+
+/* Sums the parts of complex numbers on their own. */
+static situ_status record_parts(struct call *call, const struct kernel *kernel, bool mean,
+                                const struct axes *axes) {
+  struct operand in, out;
+  struct call parts = *call;
+  TRY(parts_of(&call->in[0], &in));
+  TRY(parts_of(&call->out[0], &out));
+  parts.in = &in;
+  parts.out = &out;
+  parts.n_in = 1;
+  return record_over(&parts, kernel, mean, axes);
+}
+
 static situ_status record(struct call *call, const struct kernel *kernel, bool mean) {
   struct axes axes;
   TRY(read_axes(call, &axes));
+  if (type_is_complex(call->in[0].type)) return record_parts(call, kernel, mean, &axes);
   return record_over(call, kernel, mean, &axes);
 }
 
 static situ_status record_sum(struct call *call) { return record(call, &sum_kernel, false); }
 static situ_status record_mean(struct call *call) {
   const situ_type type = call->in[0].type;
-  const bool real = type_is_real(type);
+  const bool real = type_is_real(type) || type_is_complex(type);
   return record(call, real ? &sum_kernel : &long_sum_kernel, true);
 }
 static situ_status record_prod(struct call *call) { return record(call, &prod_kernel, false); }
@@ -428,10 +453,11 @@ static void prod_grad(struct gradient *g) {
     .record = record_##word, .grad = grad_                                               \
   }
 #define NUMBERS "T:{" TYPE_NAMES_NUMBER "} "
+#define NUMBERS_COMPLEX "T:{" TYPE_NAMES_NUMBER_COMPLEX "} "
 
 static const struct op_def op_defs[] = {
-    REDUCTION(Sum, sum, "T", NUMBERS, EVERYWHERE, sum_grad, "Sum of elements"),
-    REDUCTION(Mean, mean, "T", NUMBERS, GPU_FLOATING, mean_grad, "Mean of elements"),
+    REDUCTION(Sum, sum, "T", NUMBERS_COMPLEX, EVERYWHERE, sum_grad, "Sum of elements"),
+    REDUCTION(Mean, mean, "T", NUMBERS_COMPLEX, GPU_FLOATING, mean_grad, "Mean of elements"),
     REDUCTION(Prod, prod, "T", NUMBERS, EVERYWHERE, prod_grad, "Product of elements"),
     REDUCTION(Max, max, "T", NUMBERS, EVERYWHERE, max_grad, "Maximum of elements"),
     REDUCTION(Min, min, "T", NUMBERS, EVERYWHERE, min_grad, "Minimum of elements"),
@@ -440,7 +466,7 @@ static const struct op_def op_defs[] = {
     {.name = "L2Loss",
      .inputs = "t:T",
      .outputs = "output:T",
-     .attrs = "T:{half float double}",
+     .attrs = "T:{bfloat16 half float double}",
      .python = "nn.l2_loss",
      .doc = "Half the sum of the squares of all elements, a scalar.",
      .args = "t: Tensor of any shape.",

@@ -93,7 +93,8 @@ static situ_status sum_shape(struct call *call) {
 
 /* Adds two to four terms in one launch. */
 static situ_status add_terms(struct call *call, const struct launch_arg *terms, int n_terms) {
-  const int64_t n = situ_shape_count(call->out[0].shape);
+  const situ_type type = call->out[0].type;
+  const int64_t n = situ_shape_count(call->out[0].shape) * (type_is_complex(type) ? 2 : 1);
   struct launch_arg args[8];
   int32_t count = 0;
   for (; count < n_terms; count++) args[count] = terms[count];
@@ -105,7 +106,7 @@ static situ_status add_terms(struct call *call, const struct launch_arg *terms, 
                                 : n_terms == 3 ? &sum3_kernel
                                                : elementwise_add[0];
   return call_launch(call, &(struct launch){.kernel = kernel,
-                                            .type = call->out[0].type,
+                                            .type = type_real(type),
                                             .items = n,
                                             .grain = GRAIN,
                                             .flops = (double)(n_terms - 1) * (double)n,
@@ -296,7 +297,7 @@ static const struct op_def op_defs[] = {
     {.name = "AddN",
      .inputs = "inputs:N*T",
      .outputs = "sum:T",
-     .attrs = "N:int>=1 T:{" TYPE_NAMES_NUMBER "}",
+     .attrs = "N:int>=1 T:{" TYPE_NAMES_NUMBER_COMPLEX "}",
      .python = "add_n math.add_n",
      .doc = "The element-wise sum of all inputs.",
      .args = "inputs: Tensors of one shape and type.",
@@ -310,7 +311,7 @@ static const struct op_def op_defs[] = {
     {.name = COLLECTIVE_SUM,
      .inputs = "inputs:N*T",
      .outputs = "sum:T",
-     .attrs = "N:int>=1 T:{" TYPE_NAMES_NUMBER "}",
+     .attrs = "N:int>=1 T:{" TYPE_NAMES_NUMBER_COMPLEX "}",
      .python = "",
      .doc = "The element-wise sum of all inputs, in any order; several devices that add the same "
             "inputs "

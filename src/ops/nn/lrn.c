@@ -70,8 +70,9 @@ static void lrn_grad_grad(struct gradient *g) {
                                       "be differentiated once only"));
 }
 
-#define LRN_ATTRS \
-  "depth_radius:int=5 bias:float=1 alpha:float=1 beta:float=0.5 T:{half float double}=float"
+#define LRN_ATTRS                                                                        \
+  "depth_radius:int=5 bias:float=1 alpha:float=1 beta:float=0.5 T:{bfloat16 half float " \
+  "double}=float"
 
 static const struct op_def op_defs[] = {
     {.name = "LRN",

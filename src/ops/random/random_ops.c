@@ -178,7 +178,8 @@ static situ_status record_integers(struct call *call) {
 
 static situ_status record_all_integers(struct call *call) { return launch_integers(call, 0, 0); }
 
-#define RANDOM_ATTRS "dtype:{half float double} T:{int32 int64}=int32 seed:int=0 seed2:int=0"
+#define RANDOM_ATTRS \
+  "dtype:{bfloat16 half float double} T:{int32 int64}=int32 seed:int=0 seed2:int=0"
 #define SEEDS RANDOM_SEEDS
 #define UNIFORM_DOC "Random numbers of the uniform distribution, 0 <= x < 1."
 #define NORMAL_DOC "Random numbers of the standard normal distribution."
@@ -189,16 +190,18 @@ static situ_status record_all_integers(struct call *call) { return launch_intege
 /* A row whose numbers depend on its two seeds alone. */
 #define STATELESS_DOC " Equal seeds yield equal numbers."
 #define STATELESS_ARGS "seed: Vector of two integers, the seed."
-#define STATELESS(NAME, word, text)                                                             \
-  {                                                                                             \
-    .name = #NAME, .inputs = "shape:T seed:Tseed", .outputs = "output:dtype",                   \
-    .attrs = "dtype:{half float double}=float T:{int32 int64}=int32 Tseed:{int32 int64}=int64", \
-    .doc = text STATELESS_DOC, .args = STATELESS_ARGS,                                          \
-    .samples =                                                                                  \
-        "dtype=float [2]=3,5 [2]=1,2; dtype=float T=int64 Tseed=int32 [1]=1 [2]=-7,0; "         \
-        "dtype=double [1]=64 [2]=9,-9; dtype=half [1]=9 [2]=1,1",                               \
-    .host = "shape", .devices = EVERYWHERE, .flags = OP_NO_GRADIENT, .shape = stateless_shape,  \
-    .record = record_##word                                                                     \
+#define STATELESS(NAME, word, text)                                                            \
+  {                                                                                            \
+    .name = #NAME, .inputs = "shape:T seed:Tseed", .outputs = "output:dtype",                  \
+    .attrs =                                                                                   \
+        "dtype:{bfloat16 half float double}=float T:{int32 int64}=int32 Tseed:{int32 "         \
+        "int64}=int64",                                                                        \
+    .doc = text STATELESS_DOC, .args = STATELESS_ARGS,                                         \
+    .samples =                                                                                 \
+        "dtype=float [2]=3,5 [2]=1,2; dtype=float T=int64 Tseed=int32 [1]=1 [2]=-7,0; "        \
+        "dtype=double [1]=64 [2]=9,-9; dtype=half [1]=9 [2]=1,1",                              \
+    .host = "shape", .devices = EVERYWHERE, .flags = OP_NO_GRADIENT, .shape = stateless_shape, \
+    .record = record_##word                                                                    \
   }
 
 #define KEYED_INPUTS "shape:Tshape key:int64 counter:int64 alg:int32"
@@ -208,7 +211,8 @@ static situ_status record_all_integers(struct call *call) { return launch_intege
 #define KEYED(NAME, word, text)                                                                   \
   {                                                                                               \
     .name = #NAME, .inputs = KEYED_INPUTS, .outputs = "output:dtype",                             \
-    .attrs = "dtype:{half float double}=float Tshape:{int32 int64}=int32", .doc = text KEYED_DOC, \
+    .attrs = "dtype:{bfloat16 half float double}=float Tshape:{int32 int64}=int32",               \
+    .doc = text KEYED_DOC,                                                                        \
     .samples = "dtype=float [2]=3,5 [1]=7 [2]=0,1 []=1; dtype=double [1]=9 [1]=-7 [2]=-1,5 []=1", \
     .host = "shape alg", .devices = EVERYWHERE, .flags = OP_NO_GRADIENT, .shape = keyed_shape,    \
     .record = record_##word                                                                       \

@@ -110,8 +110,11 @@ static void read_grad(struct gradient *g) { g->dx[0] = g->dy[0]; }
 
 /* As in TensorFlow, GPUs hold no int32 variables, such as step counters, and reference variables of
  * a few types only. */
-#define REFERENCE_DEVICES "CPU GPU(half float double int64 bool)"
-#define HANDLE_DEVICES "CPU GPU(half float double int64 bool int8 uint8 int16 uint16)"
+#define REFERENCE_DEVICES \
+  "CPU GPU(bfloat16 half float double int64 bool uint32 complex64 complex128)"
+#define HANDLE_DEVICES                                                                             \
+  "CPU GPU(bfloat16 half float double int64 bool int8 uint8 int16 uint16 uint32 uint64 complex64 " \
+  "complex128)"
 
 #define NAMED "container:string='' shared_name:string=''"
 

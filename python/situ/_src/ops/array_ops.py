@@ -242,13 +242,12 @@ def transpose(
       a: A tensor.
       perm: For each dimension of the result, the dimension of `a` it comes from. By default the
         order of the dimensions is reversed.
-      conjugate: Without effect; situ has no complex tensors.
+      conjugate: Whether complex elements are conjugated.
       name: A name for the operation (optional).
 
     Returns:
       A tensor.
     """
-    del conjugate  # situ has no complex tensors
     with scope(name, "transpose") as full:
         a = convert_to_tensor(a, name="a")
         if perm is None:
@@ -258,6 +257,8 @@ def transpose(
                 if rank is None
                 else list(range(rank))[::-1]
             )
+        if conjugate and a.dtype.is_complex:
+            a = op("Conj", a)
         return op("Transpose", a, perm, name=full)
 
 

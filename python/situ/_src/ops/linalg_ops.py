@@ -172,9 +172,10 @@ def cholesky_solve(chol: TensorLike, rhs: TensorLike, name: str | None = None) -
 
 @export("linalg.adjoint")
 def adjoint(matrix: TensorLike, name: str | None = None) -> Tensor:
-    """Transposes the last two dimensions."""
+    """Transposes the last two dimensions and conjugates complex elements."""
     with scope(name, "adjoint"):
-        return _transpose(convert_to_tensor(matrix))
+        matrix = _transpose(convert_to_tensor(matrix))
+        return op("Conj", matrix) if matrix.dtype.is_complex else matrix
 
 
 @export(v1=("orthogonal_initializer", "initializers.orthogonal"))

@@ -65,10 +65,10 @@ def truediv(x: TensorLike, y: TensorLike, name: str | None = "truediv") -> Tenso
         if x.dtype.is_bool or x.dtype.name == "string":
             raise TypeError(
                 f"Invalid dtype {x.dtype!r} in truediv. Expected one of "
-                "{float16, float32, float64, int8, int16, int32, int64, uint8, "
-                "uint16}."
+                "{uint8, int8, uint16, int16, uint32, int32, uint64, int64, bfloat16, "
+                "float16, float32, float64, complex64, complex128}."
             )
-        if not x.dtype.is_floating:
+        if not x.dtype.is_floating and not x.dtype.is_complex:
             real = "float32" if x.dtype.size <= 2 else "float64"
             x, y = cast(x, real), cast(y, real)
         return op("RealDiv", x, y, name=full)
@@ -79,7 +79,8 @@ def divide_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> Tens
     """Divides `x` by `y` element-wise and returns 0 where `y` is 0."""
     with scope(name, "div_no_nan") as full:
         x, y = _pair(x, y)
-        if not x.dtype.is_floating and x.dtype == y.dtype:
+        is_exact = not x.dtype.is_floating and not x.dtype.is_complex
+        if is_exact and x.dtype == y.dtype:
             real = "float32" if x.dtype.size <= 2 else "float64"
             x, y = cast(x, real), cast(y, real)
         return op("DivNoNan", x, y, name=full)
@@ -90,13 +91,24 @@ def div(x: TensorLike, y: TensorLike, name: str | None = "div") -> Tensor:
     """Divides `x` by `y` as Python 2 does: integers are rounded down."""
     with scope(name, "div") as full:
         x, y = _pair(x, y)
-        return op("RealDiv" if x.dtype.is_floating else "FloorDiv", x, y, name=full)
+        return op(
+            "RealDiv" if x.dtype.is_floating or x.dtype.is_complex else "FloorDiv", x, y, name=full
+        )
 
 
 def power(x, y, name="pow"):
     """Computes `x ** y` element-wise."""
     with scope(name, "pow") as full:
         return op("Pow", *_pair(x, y), name=full)
+
+
+def _conjugate(x, transposed, adjoint, batched, ranks):
+    """Returns a complex operand of a product with what is left of its flags: MatMul only
+    transposes, BatchMatMul conjugates what it transposes."""
+    batched = batched or any(r is not None and r > 2 for r in ranks)
+    if batched and transposed or not batched and adjoint:
+        x = op("Conj", x)
+    return x, transposed, adjoint
 
 
 @export("matmul", "linalg.matmul")
@@ -121,8 +133,8 @@ def matmul(
       b: A tensor of the type of `a`.
       transpose_a: Whether `a` is transposed before the multiplication.
       transpose_b: Whether `b` is transposed before the multiplication.
-      adjoint_a: As `transpose_a`; situ has no complex tensors.
-      adjoint_b: As `transpose_b`.
+      adjoint_a: Whether `a` is conjugated and transposed before the multiplication.
+      adjoint_b: Whether `b` is conjugated and transposed before the multiplication.
       a_is_sparse: A hint, ignored.
       b_is_sparse: A hint, ignored.
       name: A name for the operation (optional).
@@ -141,6 +153,9 @@ def matmul(
         batched = all(r is None or r > 2 for r in ranks)
         if batched and None in ranks and not _situ.executing_eagerly():
             batched = max(r or 0 for r in ranks) > 2 or ranks == [None, None]
+        if a.dtype.is_complex:
+            a, transpose_a, adjoint_a = _conjugate(a, transpose_a, adjoint_a, batched, ranks)
+            b, transpose_b, adjoint_b = _conjugate(b, transpose_b, adjoint_b, batched, ranks)
         if batched or any(r is not None and r > 2 for r in ranks):
             return op(
                 "BatchMatMulV2",
@@ -335,6 +350,7 @@ COMPOSITE = {  # functions that the extension calls by name
     "or": _bitwise("or", lambda x, y, name: op("LogicalOr", x, y, name=name), "BitwiseOr"),
     "xor": _bitwise("xor", _xor, "BitwiseXor"),
     "invert": _invert,
+    "abs": lambda x: op("ComplexAbs", x, Tout=x.dtype.real_dtype),
     "eq": _equal(True),
     "ne": _equal(False),
 }

@@ -281,18 +281,28 @@ def _spectral_norm(tensor, axis):
     return op("Transpose", largest, [order.index(a) for a in range(rank)])
 
 
+def _absolute(tensor):
+    """Returns the absolute values; of complex numbers in the type of their parts."""
+    if tensor.dtype.is_complex:
+        return op("ComplexAbs", tensor, Tout=tensor.dtype.real_dtype)
+    return op("Abs", tensor)
+
+
 def _matrix_norm(tensor, ord, axis):
     """The norm of matrices in two dimensions, which stay with size 1."""
     if ord == 2:
         return _spectral_norm(tensor, axis)
     rows, columns = axis if ord == 1 else reversed(axis)
-    return OPS["Max"](OPS["Sum"](op("Abs", tensor), rows, True), columns, True)
+    return OPS["Max"](OPS["Sum"](_absolute(tensor), rows, True), columns, True)
 
 
 def _vector_norm(tensor, ord, axis, keepdims):
     if ord in ("euclidean", "fro", 2):
+        if tensor.dtype.is_complex:  # TensorFlow's norm has the type of the tensor
+            square = op("Mul", tensor, op("Conj", tensor))
+            return op("Sqrt", OPS["Sum"](square, axis, keepdims))
         return op("Sqrt", OPS["Sum"](op("Square", tensor), axis, keepdims))
-    size = op("Abs", tensor)
+    size = _absolute(tensor)
     if ord == 1:
         return OPS["Sum"](size, axis, keepdims)
     if ord == float("inf"):
