@@ -64,7 +64,8 @@
   X(ctc) \
   X(ctc_beam) \
   X(non_max_suppression) \
-  X(svd_qr_eigh)
+  X(svd_qr_eigh) \
+  X(fft)
 /* clang-format on */
 
 #define OP_FAMILY_EXTERN(name) extern const struct op_family name##_family;
