@@ -12,9 +12,9 @@
 
 /* ---- Kernels ---- */
 
-/* Arguments of a launch: x, y, work, a struct geometry, strides of x and y, lines, lanes. */
+/* Arguments of a launch: x, y, the geometry, the strides of x and y. */
 enum { N, COUNT_0, COUNT_1, INVERSE, DIVISOR, X_LENGTH };
-enum { X, Y, WORK, GEOMETRY, X_STRIDES = GEOMETRY + SITU_MAX_RANK };
+enum { X, Y, GEOMETRY, X_STRIDES = GEOMETRY + SITU_MAX_RANK };
 enum { Y_STRIDES = X_STRIDES + SITU_MAX_RANK };
 
 /* Sets y to 0: the transform of a tensor without elements, padded. */
@@ -70,7 +70,6 @@ static situ_status run_lines(const union arg *args, enum fft_kind kind, bool is_
   }                                                                                                \
   static const struct kernel kernel_name##_kernel = {                                              \
       .name = #kernel_name,                                                                        \
-      .file = "ops/signal/fft.cl",                                                                 \
       .host = {[SITU_COMPLEX64] = kernel_name##_complex64,                                         \
                [SITU_COMPLEX128] = kernel_name##_complex128}}
 HOST_KERNEL(fft_complex, FFT_COMPLEX);
@@ -187,13 +186,11 @@ static situ_status launch_pass(struct call *call, const struct pass *pass) {
   const int64_t geometry[SITU_MAX_RANK] = {pass->n,       rows,          columns,
                                            pass->inverse, pass->divisor, x_length};
   int64_t x[SITU_MAX_RANK], y[SITU_MAX_RANK];
-  int32_t work;
   set_strides(pass->x_dims, pass->axis, x);
   set_strides(pass->y_dims, pass->axis, y);
-  TRY(call_scratch(call, 1, &work));
   return LAUNCH(call, pass->kernel, type, lines, grain_of(pass->n),
-                (double)lines * fft_flops(pass->n), pass->x, pass->y, ARG_AT(work),
-                ARG_INTS(geometry), ARG_INTS(x), ARG_INTS(y), ARG_INT(lines));
+                (double)lines * fft_flops(pass->n), pass->x, pass->y, ARG_INTS(geometry),
+                ARG_INTS(x), ARG_INTS(y));
 }
 
 /* The last dimensions of a shape as three, and the number of elements before them. */
