@@ -84,7 +84,8 @@ OP_FAMILIES(OP_FAMILY_EXTERN)
 #define ALL_TYPES NUMERIC " string"
 /* Ops that TensorFlow has GPU kernels of for fewer types than for CPUs. */
 #define GPU_TYPES(types) "CPU GPU(" types ")"
-#define GPU_FLOATING GPU_TYPES("half float double")
+#define GPU_FLOATING GPU_TYPES("half bfloat16 float double")
+#define GPU_FLOATING_COMPLEX GPU_TYPES("half bfloat16 float double complex64 complex128")
 #define MOVABLE "CPU GPU(" NUMERIC ")" /* of ops that move elements of ALL_TYPES */
 
 /* Minimum number of elements per thread of an element-wise kernel. */

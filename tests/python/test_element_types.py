@@ -42,13 +42,9 @@ USES = {
     "eye": lambda d: tf.eye(1, dtype=d)[0],
     "one_hot": lambda d: tf.one_hot([0], 1, dtype=d)[0],
     "Variable": lambda d: tf.Variable([1], dtype=d),
-    "numpy_function": lambda d: tf.numpy_function(
-        lambda: np.ones(1, d.as_numpy_dtype), [], d
-    ),
+    "numpy_function": lambda d: tf.numpy_function(lambda: np.ones(1, d.as_numpy_dtype), [], d),
     "raw op": lambda d: tf.raw_ops.Cast(x=[1], DstT=d),
-    "from_generator": lambda d: next(
-        iter(tf.data.Dataset.from_generator(lambda: iter([[1]]), d))
-    ),
+    "from_generator": lambda d: next(iter(tf.data.Dataset.from_generator(lambda: iter([[1]]), d))),
     "array": lambda d: tf.constant(np.ones(1, d.as_numpy_dtype), d),
 }
 
@@ -183,7 +179,7 @@ def test_dtypes():
     assert tf.uint32.is_integer and tf.uint32.is_unsigned and tf.uint32.max == 2**32 - 1
     assert float(tf.bfloat16.max) == 3.3895313892515355e38
     with pytest.raises(TypeError):
-        tf.complex64.max  # noqa: B018
+        tf.complex64.max
 
 
 def test_graph_def_with_an_unsupported_type():

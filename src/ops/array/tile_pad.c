@@ -394,7 +394,7 @@ static const struct op_def op_defs[] = {
      .samples = "[3]=0,2,5 []=4 [] []; TI=int32 axis=0 [2,2]=0,1,3,-1 []=4 [] []; "
                 "TI=uint8 axis=1 [2,3]=0,1,2,2,1,0 []=3 [] []",
      .host = "depth",
-     .devices = GPU_TYPES("half float double int32 int64 bool"),
+     .devices = GPU_TYPES("half bfloat16 float double complex64 complex128 int32 int64 bool"),
      .flags = OP_NO_GRADIENT,
      .shape = one_hot_shape,
      .record = record_one_hot},

@@ -457,7 +457,8 @@ static void prod_grad(struct gradient *g) {
 
 static const struct op_def op_defs[] = {
     REDUCTION(Sum, sum, "T", NUMBERS_COMPLEX, EVERYWHERE, sum_grad, "Sum of elements"),
-    REDUCTION(Mean, mean, "T", NUMBERS_COMPLEX, GPU_FLOATING, mean_grad, "Mean of elements"),
+    REDUCTION(Mean, mean, "T", NUMBERS_COMPLEX, GPU_FLOATING_COMPLEX, mean_grad,
+              "Mean of elements"),
     REDUCTION(Prod, prod, "T", NUMBERS, EVERYWHERE, prod_grad, "Product of elements"),
     REDUCTION(Max, max, "T", NUMBERS, EVERYWHERE, max_grad, "Maximum of elements"),
     REDUCTION(Min, min, "T", NUMBERS, EVERYWHERE, min_grad, "Minimum of elements"),

@@ -70,9 +70,7 @@ def is_zero(unconnected) -> bool:
     try:
         return UnconnectedGradients(unconnected) is UnconnectedGradients.ZERO
     except ValueError:
-        raise ValueError(
-            f"Unknown value for unconnected_gradients: {unconnected!r}"
-        ) from None
+        raise ValueError(f"Unknown value for unconnected_gradients: {unconnected!r}") from None
 
 
 def source_in(graph, source):

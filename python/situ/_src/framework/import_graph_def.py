@@ -10,8 +10,7 @@ from typing import Any
 import numpy
 
 import _situ
-from situ._src.framework import bfloat16
-from situ._src.framework import dtypes, node_def
+from situ._src.framework import bfloat16, dtypes, node_def
 from situ._src.framework.api import OPS, export
 from situ._src.framework.graph import get_default_graph
 from situ._src.ops.array_ops import convert_to_tensor

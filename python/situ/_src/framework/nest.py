@@ -536,7 +536,8 @@ def flatten_dict_items(dictionary: Mapping) -> dict:
     for key, value in dictionary.items():
         parts = getattr(key, "_situ_parts_", None)
         keys, values = (
-            list(zip(*zip(parts, _fed_parts(value)))) or ((), ())  # trailing components may be omitted
+            # trailing components may be omitted
+            list(zip(*zip(parts, _fed_parts(value)))) or ((), ())
             if parts is not None
             else (flatten(key), flatten(value))
             if is_nested(key)

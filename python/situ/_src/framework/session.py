@@ -48,9 +48,7 @@ def _wrong_type(argument, wanted, value):
     """Returns the TypeError for an argument of a session, as 1.15 and 2.x word it."""
     if style.is_graph_program():
         return TypeError(f"{argument} must be {wanted}, but got {type(value)}")
-    return TypeError(
-        f"Argument `{argument}` must be {wanted}, but got \"{type(value).__name__}\""
-    )
+    return TypeError(f'Argument `{argument}` must be {wanted}, but got "{type(value).__name__}"')
 
 
 def _checked_target(target):

@@ -15,7 +15,7 @@ import _situ
 
 TYPE_CHECKING = False  # typing is not imported at run time: it costs start-up time
 if TYPE_CHECKING:
-    from typing import Iterator
+    from collections.abc import Iterator
 
 VERSIONS = {"v1": "1.15.5", "v2": "2.15.0"}
 # style: of operations now; program: of the program, even while Keras runs eagerly for it.

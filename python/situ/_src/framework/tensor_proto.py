@@ -237,7 +237,7 @@ def make_ndarray(tensor):
     elif dtype.name == "bfloat16":
         items = list(bfloat16.floats_of(numpy.array(items, numpy.uint16)).astype(kind))
     elif dtype.is_complex:
-        items = [complex(*pair) for pair in zip(items[::2], items[1::2], strict=True)]
+        items = [complex(*pair) for pair in zip(items[::2], items[1::2])]
     count = math.prod(shape)
     items += [items[-1] if items else kind.type()] * (count - len(items))
     result = numpy.empty(count, kind)

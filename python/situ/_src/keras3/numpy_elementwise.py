@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import builtins
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -20,15 +21,14 @@ _op = operation("numpy", "numpy")
 
 def _define(name, convert, compute, doc, arity):
     """Exports an element-wise function of one or two arguments."""
-    if arity == 1:
 
-        def function(x: Any):
-            return compute(convert(x))
-    else:
+    def unary(x: Any):
+        return compute(convert(x))
 
-        def function(x1: Any, x2: Any):
-            return compute(*convert(x1, x2))
+    def binary(x1: Any, x2: Any):
+        return compute(*convert(x1, x2))
 
+    function: Callable = unary if arity == 1 else binary
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"{doc}\n\n    Args:\n      " + (
         "x: Tensor." if arity == 1 else "x1: Tensor or number.\n      x2: Tensor or number."

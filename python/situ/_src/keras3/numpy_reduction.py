@@ -302,10 +302,11 @@ def quantile(x: Any, q: Any, axis: Any = None, method: str = "linear", keepdims:
     low, high, part = _positions(q, tf.shape(rows)[-1], method)
     below, above = tf.gather(ordered, low, axis=-1), tf.gather(ordered, high, axis=-1)
     result = below + (above - below) * part
+    has_nan = tf.reduce_any(tf.math.is_nan(rows), -1)
+    for _ in q.shape:
+        has_nan = has_nan[..., None]
     result = tf.where(
-        tf.reduce_any(tf.math.is_nan(rows), -1)[(..., *[None] * len(q.shape))]
-        if len(q.shape)
-        else tf.reduce_any(tf.math.is_nan(rows), -1),
+        has_nan,
         tf.cast(math.nan, x.dtype),
         result,
     )

@@ -207,7 +207,7 @@ def dropout(inputs: Any, rate: Any, noise_shape: Any = None, seed: Any = None):
       seed: Integer, SeedGenerator, or None for the global stream.
     """
     x = tensor(inputs)
-    lengths = operands.sizes(x)
+    lengths = list(operands.sizes(x))
     if noise_shape is not None:
         lengths = [n if m is None else m for n, m in zip(lengths, noise_shape)]
     kept = tf.random.stateless_uniform(_shape(lengths), draw_seed(seed), dtype=x.dtype) >= rate

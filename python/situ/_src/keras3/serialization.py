@@ -244,13 +244,13 @@ def _operation_entry(layer):
 
 def has_entry(layer: Layer) -> bool:
     """Returns whether Keras 3 has a class for the op of a TensorFlowOpLayer."""
-    op = layer.node_def["op"]
+    op = layer.node_def["op"]  # type: ignore[attr-defined]  # of TensorFlowOpLayer
     return op in _OPERATORS or op == "StridedSlice" and _key_of(layer) is not None
 
 
 def _operator_entry(layer, found, calls, indices):
     """Returns the entry of an operator such as x + 1 or x[:, 0], and its calls."""
-    op = layer.node_def["op"]
+    op = layer.node_def["op"]  # type: ignore[attr-defined]  # of TensorFlowOpLayer
     class_name = "GetItem" if op == "StridedSlice" else _OPERATORS[op]
     config = {"name": layer.name}
     entry = _described(class_name, config, "keras.src.ops.numpy", class_name)

@@ -281,9 +281,12 @@ class Layer:
         """Enters the variable scope of the layer and its name scope."""
         names = self._scope.original_name_scope
         reuse = True if self.built else self._reuse
-        with name_scope(names), variable_scope.variable_scope(
-            self._scope, reuse=reuse, auxiliary_name_scope=False
-        ) as here:
+        with (
+            name_scope(names),
+            variable_scope.variable_scope(
+                self._scope, reuse=reuse, auxiliary_name_scope=False
+            ) as here,
+        ):
             yield here
 
     def apply(self, inputs: Any, *args, **kwargs):

@@ -51,26 +51,13 @@ class SparseTensor:
         Raises:
           TypeError: the argument is neither.
         """
-        if not isinstance(sparse_tensor_value, (SparseTensor, SparseTensorValue)):
-            raise TypeError(f"Neither a SparseTensor nor SparseTensorValue: {sparse_tensor_value}.")
         value = sparse_tensor_value
-        return SparseTensor(value.indices, value.values, value.dense_shape)
-
-    @classmethod
-    def from_value(cls, sparse_tensor_value: Any) -> Any:
-        """Returns a SparseTensor of a SparseTensor or SparseTensorValue.
-
-        Raises:
-          TypeError: it is another value.
-        """
-        if isinstance(sparse_tensor_value, SparseTensor):
-            return sparse_tensor_value
-        if not isinstance(sparse_tensor_value, SparseTensorValue):
+        if not isinstance(value, (SparseTensor, SparseTensorValue)):
             raise TypeError(
-                f"Argument sparse_tensor_value={sparse_tensor_value} is neither a SparseTensor "
-                "nor SparseTensorValue."
+                f"Argument sparse_tensor_value={value} is neither a SparseTensor nor "
+                "SparseTensorValue."
             )
-        return cls(*sparse_tensor_value)
+        return SparseTensor(value.indices, value.values, value.dense_shape)
 
     def set_shape(self, shape: ShapeLike) -> None:
         """Merges a shape with the static shape.
@@ -221,7 +208,7 @@ def _index_error(indices, shape):
     )
 
 
-def _validated(indices, shape):
+def validated(indices, shape):
     """Returns indices, checked to be in lexicographic order: eagerly, or when a graph runs."""
     if hasattr(indices, "numpy") and hasattr(shape, "numpy"):
         message = _index_error(indices.numpy(), shape.numpy())
@@ -278,7 +265,7 @@ def sparse_to_dense(
         if rank is not None and rank < 2:
             indices = op("Reshape", indices, [-1, 1])
         if validate_indices:
-            indices = _validated(indices, shape)
+            indices = validated(indices, shape)
         if tensor_shape.as_shape(values.shape).rank == 0:  # one value for all indices
             values = op("Fill", op("Slice", op("Shape", indices), [0], [1]), values)
         if values.dtype.name == "string":  # scatter positions, then gather the strings
@@ -758,84 +745,3 @@ def to_indicator(sp_input: TensorLike, vocab_size: TensorLike, name: str | None 
         ones = cast(op("OnesLike", places[:, 0]), "int32")
         result = op("ScatterNd", places, ones, shape)
         return op("Greater", result, 0)
-
-
-def _checked(validate_indices, *operands):
-    """Checks the indices of the operands of a set operation that are sparse."""
-    for one in operands:
-        if validate_indices and isinstance(one, SparseTensor):
-            _validated(one.indices, one.dense_shape)
-    return operands
-
-
-def _in_order(a, b, validate_indices=True):
-    return _checked(validate_indices, a, b)
-
-
-def _ordered(a, b, aminusb=True, validate_indices=True):
-    """Returns the arguments of a difference in order."""
-    a, b = _checked(validate_indices, a, b)
-    return (a, b) if aminusb else (b, a)
-
-
-def _sets(name, combine):
-    @export("sets." + name)
-    def call(a: TensorLike, b: TensorLike, *args: Any, **kwargs: Any) -> SparseTensor:
-        """Combines the last dimensions of two tensors, sparse or dense, as sets."""
-        a, b = (
-            _ordered(a, b, *args, **kwargs)
-            if name == "difference"
-            else _in_order(a, b, *args, **kwargs)
-        )
-
-        def rows(one):
-            found = {}
-            one = one if isinstance(one, SparseTensor) else _all_of(convert_to_tensor(one))
-            for place, value in zip(one.indices.numpy(), one.values.numpy()):
-                found.setdefault(tuple(int(p) for p in place[:-1]), set()).add(value)
-            return found, one
-
-        (first, x), (second, y) = rows(a), rows(b)
-        result = [
-            (*place, i, value)
-            for place in sorted({*first, *second})
-            for i, value in enumerate(
-                sorted(combine(first.get(place, set()), second.get(place, set())))
-            )
-        ]
-        outer = numpy.maximum(x.dense_shape.numpy(), y.dense_shape.numpy())[:-1]
-        most = max([m[-2] + 1 for m in result], default=0)
-        return SparseTensor(
-            numpy.array([m[:-1] for m in result], "int64").reshape(len(result), len(outer) + 1),
-            convert_to_tensor([m[-1] for m in result], x.dtype),
-            [*outer, most],
-        )
-
-    call.__name__ = name
-
-
-def _all_of(tensor):
-    """Converts a dense tensor to a sparse one with all elements."""
-    shape = tensor.shape.as_list()
-    return SparseTensor(
-        numpy.stack([i.ravel() for i in numpy.indices(shape)], 1),
-        op("Reshape", tensor, [-1]),
-        shape,
-    )
-
-
-_sets("union", lambda a, b: a | b)
-_sets("intersection", lambda a, b: a & b)
-_sets("difference", lambda a, b: a - b)
-
-
-@export("sets.size")
-def set_size(a: TensorLike, validate_indices: bool | None = True) -> Tensor:
-    """Counts the distinct elements of each set of the last dimension."""
-    _checked(validate_indices, a)
-    result = numpy.zeros(a.dense_shape.numpy()[:-1], "int32")
-    for place in {
-        (*p[:-1], v) for p, v in zip(a.indices.numpy().tolist(), a.values.numpy().tolist())
-    }:
-        result[place[:-1]] += 1
-    return constant(result)

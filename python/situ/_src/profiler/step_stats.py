@@ -39,9 +39,7 @@ def _live(fetches, feeds, graph):
 def on_devices(records, places):
     """Returns the records of a trace with the device that each operation is placed on: all CPU
     devices share one queue."""
-    return [
-        r if r[3] is not None else (*r[:2], places.get(r[0], r[2]), *r[3:]) for r in records
-    ]
+    return [r if r[3] is not None else (*r[:2], places.get(r[0], r[2]), *r[3:]) for r in records]
 
 
 def unrecorded(session, fetches, feeds, records):
@@ -260,9 +258,7 @@ class Timeline:
         """
         del op_time  # an op has one time
         memory, maximums = self._memory(len(self._stats.dev_stats), show_memory)
-        return StepStatsAnalysis(
-            _ChromeTrace([*self._events(show_dataflow), *memory]), maximums
-        )
+        return StepStatsAnalysis(_ChromeTrace([*self._events(show_dataflow), *memory]), maximums)
 
     def generate_chrome_trace_format(
         self, show_dataflow=True, show_memory=False, op_time="schedule"

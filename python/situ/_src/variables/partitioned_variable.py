@@ -200,9 +200,7 @@ class PartitionedVariable:
             value = op("SplitV", value, sizes, axis, num_split=len(sizes))
         elif len(value) != len(parts):
             raise ValueError(f"Expected a list of {len(parts)} values, not {len(value)}.")
-        return [
-            getattr(p, method)(v, use_locking, name, read_value) for p, v in zip(parts, value)
-        ]
+        return [getattr(p, method)(v, use_locking, name, read_value) for p, v in zip(parts, value)]
 
     def assign(self, value, use_locking=False, name=None, read_value=True):
         """Assigns the slices of a value, or a list of tensors, to the variables.

@@ -172,9 +172,7 @@ def _check_type(initializer, dtype):
     """Raises ValueError if a constant initializer does not have the explicit type."""
     found = convert_to_tensor(initializer).dtype.base_dtype
     if found != dtype.base_dtype:
-        raise ValueError(
-            f"Initializer type '{found}' and explicit dtype '{dtype}' don't match."
-        )
+        raise ValueError(f"Initializer type '{found}' and explicit dtype '{dtype}' don't match.")
 
 
 export(v1="VariableScope")(VariableScope)

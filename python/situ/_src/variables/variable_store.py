@@ -92,7 +92,7 @@ class EagerVariableStore:
 @export(v1="no_regularizer")
 def no_regularizer(_):
     """Returns None: a regularizer for variables that shall not have one."""
-    return None
+    return
 
 
 def get(name, *, custom_getter=None, **options):

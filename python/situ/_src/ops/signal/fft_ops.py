@@ -63,7 +63,9 @@ def _v1_names(name):
     return (name, f"spectral.{name}")
 
 
-fft = _complex_transform("FFT", "fft", ["signal.fft"], _v1_names("fft"), "discrete Fourier transform")
+fft = _complex_transform(
+    "FFT", "fft", ["signal.fft"], _v1_names("fft"), "discrete Fourier transform"
+)
 ifft = _complex_transform(
     "IFFT", "ifft", ["signal.ifft"], _v1_names("ifft"), "inverse discrete Fourier transform"
 )
@@ -200,7 +202,11 @@ def _axes_and_lengths(x, fft_length, axes, inverse_real):
     rank = x.shape.rank
     if rank is None:
         raise ValueError("The rank of `input_tensor` must be known.")
-    axes = [*range(rank)] if axes is None else [int(a) for a in constant_value(convert_to_tensor(axes, "int32"))]
+    axes = (
+        [*range(rank)]
+        if axes is None
+        else [int(a) for a in constant_value(convert_to_tensor(axes, "int32"))]
+    )
     axes = [a + rank if a < 0 else a for a in axes]
     if fft_length is not None:
         lengths = [int(n) for n in constant_value(convert_to_tensor(fft_length, "int32"))]
@@ -210,7 +216,9 @@ def _axes_and_lengths(x, fft_length, axes, inverse_real):
         if inverse_real and lengths:
             lengths[-1] = max(0, 2 * (lengths[-1] - 1))
     if len(lengths) != len(axes):
-        raise ValueError(f"`fft_length` has {len(lengths)} elements, but there are {len(axes)} axes.")
+        raise ValueError(
+            f"`fft_length` has {len(lengths)} elements, but there are {len(axes)} axes."
+        )
     return axes, lengths
 
 
