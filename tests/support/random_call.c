@@ -100,7 +100,7 @@ static situ_tensor *random_tensor(struct draft *d, situ_type type, situ_shape sh
     situ_status_release(situ_tensor_create_strings(shape, texts, &tensor));
     return tensor;
   }
-  char *data = arena_zero(&d->arena, (size_t)n * 8 + 8);
+  char *data = arena_zero(&d->arena, ((size_t)n + 1) * 16);
   fill(d, type, n, data);
   situ_status_release(situ_tensor_create(type, shape, data, &tensor));
   return tensor;
