@@ -301,11 +301,20 @@ COMPLEX = {
 ADJOINTS = ("BatchMatMul", "BatchMatMulV2")
 
 
+def fourier(op, x, lengths=None):
+    """The transform over as many of the last dimensions as the name of the op says."""
+    axes = tuple(range(-(int(op[-2]) if op.endswith("D") else 1), 0))
+    function = {"F": np.fft.fftn, "IF": np.fft.ifftn, "RF": np.fft.rfftn, "IRF": np.fft.irfftn}
+    return function[op[:op.index("FFT") + 1]](x, lengths, axes)
+
+
 def results(case):
     op, inputs = case["op"], [wide(entry) for entry in case["inputs"]]
     is_complex = bool(inputs) and inputs[0].dtype.kind == "c"
     if op in COMPLEX and (is_complex or op == "Complex"):
         return [np.asarray(COMPLEX[op](*inputs))]
+    if "FFT" in op:
+        return [np.asarray(fourier(op, *inputs))]
     if op in ADJOINTS and is_complex:
         for i, name in enumerate(("adj_x", "adj_y")):
             inputs[i] = np.conj(inputs[i]) if case["attrs"][name] else inputs[i]

@@ -127,7 +127,6 @@ def test_arguments_of_every_layer():
         lambda: model().export("never", format="onnx"),
         lambda: keras.callbacks.BackupAndRestore("never", save_freq=3),
         lambda: keras.callbacks.TensorBoard("never", embeddings_freq=1),
-        lambda: tf.data.Dataset.range(3).snapshot("never", reader_func=lambda d: d),
         lambda: tf.saved_model.LoadOptions(experimental_skip_checkpoint=True),
     ],
 )

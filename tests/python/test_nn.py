@@ -356,7 +356,7 @@ def test_contrib_layers():
 
 @pytest.mark.skipif(not hasattr(tf, "gradients"), reason="no tf.gradients")
 def test_gradients_reach_the_filters():
-    x, taps = tf.constant(IMAGES), tf.Variable(FILTER)
+    x, taps = tf.constant(IMAGES), tf.Variable(FILTER, use_resource=False)
     y = tf.nn.conv2d(x, taps, [1, 1, 1, 1], "SAME")
     y = tf.nn.lrn(tf.nn.relu(y), 2, bias=1.0, alpha=0.1, beta=0.75)
     y = tf.nn.max_pool(y, [1, 3, 3, 1], [1, 2, 2, 1], "SAME")

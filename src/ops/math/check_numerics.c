@@ -4,6 +4,7 @@
 
 #include "ops/gradient.h"
 #include "ops/ops.h"
+#include "tensor/number.h"
 #include "tensor/tensor.h"
 
 #define KERNELS "ops/math/check_numerics.cl"
@@ -46,17 +47,27 @@ struct numerics_counts check_numerics_sum(const int32_t *counts, int64_t pieces)
   return odd;
 }
 
+/* Converts a piece of bfloat16 numbers, for which there is no kernel. */
+static const char *widen(float *to, const uint16_t *from, int64_t length) {
+  for (int64_t i = 0; i < length; i++) to[i] = (float)number_from_bfloat16(from[i]);
+  return (const char *)to;
+}
+
 struct numerics_counts check_numerics_count(const situ_tensor *tensor) {
   const int64_t elements = situ_shape_count(tensor->shape);
   struct numerics_counts odd = {0};
   int32_t counts[3] = {0};
+  const situ_type type = tensor->type == SITU_BFLOAT16 ? SITU_FLOAT : tensor->type;
+  float wide[PIECE];
   for (int64_t at = 0; at < elements; at += PIECE) {
+    const int64_t length = elements - at < PIECE ? elements - at : PIECE;
     const char *from =
         (const char *)situ_tensor_data(tensor) + (size_t)at * situ_type_size(tensor->type);
-    const int64_t length = elements - at < PIECE ? elements - at : PIECE;
+    if (tensor->type == SITU_BFLOAT16)
+      from = widen(wide, (const uint16_t *)(const void *)from, length);
     const union arg args[] = {{.pointer = (void *)from}, {.pointer = counts}, {.integer = 0},
                               {.integer = length},       {.integer = length}, {.integer = 1}};
-    situ_status_release(count_odd_kernel.host[tensor->type](args, 0, 1));
+    situ_status_release(count_odd_kernel.host[type](args, 0, 1));
     const struct numerics_counts more = check_numerics_sum(counts, 1);
     odd.nans += more.nans;
     odd.highs += more.highs;

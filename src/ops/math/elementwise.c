@@ -276,28 +276,23 @@ const struct kernel *const elementwise_greatest[2] = {&Maximum_kernel, &Maximum_
    .shape = equality_shape,                                                                      \
    .record = name_##_record},
 
-#define PART_OP_DEF(name_, python_, doc_, record_, grad_)                                         \
-  {                                                                                               \
-    .name = #name_, .inputs = PART_INPUT, .outputs = PART_OUTPUT,                                 \
-    .attrs = "T:{complex64 complex128}=complex64 Tout:{float double}=float", .python = python_,   \
-    .doc = doc_,                                                                                  \
-    .args = "input: Tensor of complex numbers.\nTout: Type of the parts: double for complex128.", \
-    .samples = "T=complex64 Tout=float [3,5]; T=complex128 Tout=double [3,5]",                    \
-    .devices = EVERYWHERE, .shape = part_shape, .record = record_, .grad = grad_                  \
+/* An op that computes real numbers of complex ones, from port in_ to port out_. */
+#define PART_OP_DEF(name_, in_, out_, doc_, record_, grad_)                                      \
+  {                                                                                              \
+    .name = #name_, .inputs = in_ ":T", .outputs = out_ ":Tout",                                 \
+    .attrs = "T:{complex64 complex128}=complex64 Tout:{float double}=float", .doc = doc_,        \
+    .args = in_ ": Tensor of complex numbers.\nTout: Type of the parts: double for complex128.", \
+    .samples = "T=complex64 Tout=float [3,5]; T=complex128 Tout=double [3,5]",                   \
+    .devices = EVERYWHERE, .shape = part_shape, .record = record_, .grad = grad_                 \
   }
-#define PART_INPUT "input:T"
-#define PART_OUTPUT "output:Tout"
 
 static const struct op_def op_defs[] = {
 #include "ops/math/elementwise.def"
-    PART_OP_DEF(Real, "", "The real part.", record_real, real_grad),
-    PART_OP_DEF(Imag, "", "The imaginary part.", record_imag, imag_grad),
-    PART_OP_DEF(Angle, "", "The argument in radians: atan2(imag, real).", record_angle, angle_grad),
-#undef PART_INPUT
-#undef PART_OUTPUT
-#define PART_INPUT "x:T"
-#define PART_OUTPUT "y:Tout"
-    PART_OP_DEF(ComplexAbs, "", "The absolute value of complex numbers.", record_complex_abs,
+    PART_OP_DEF(Real, "input", "output", "The real part.", record_real, real_grad),
+    PART_OP_DEF(Imag, "input", "output", "The imaginary part.", record_imag, imag_grad),
+    PART_OP_DEF(Angle, "input", "output", "The argument in radians: atan2(imag, real).",
+                record_angle, angle_grad),
+    PART_OP_DEF(ComplexAbs, "x", "y", "The absolute value of complex numbers.", record_complex_abs,
                 complex_abs_grad),
     {.name = "Complex",
      .inputs = "real:T imag:T",

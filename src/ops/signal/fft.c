@@ -37,8 +37,8 @@ static situ_status run_lines(const union arg *args, enum fft_kind kind, bool is_
                              int64_t begin, int64_t end) {
   const union arg *g = args + GEOMETRY, *x = args + X_STRIDES, *y = args + Y_STRIDES;
   const int64_t n = g[N].integer;
-  struct fft_plan *plan;
-  TRY(fft_plan_acquire(n, is_double, kind != FFT_COMPLEX, &plan));
+  struct fft_plan *plan = NULL;
+  if (g[X_LENGTH].integer) TRY(fft_plan_acquire(n, is_double, kind != FFT_COMPLEX, &plan));
   const struct fft_lines lines = {
       .plan = plan,
       .kind = kind,
@@ -53,7 +53,7 @@ static situ_status run_lines(const union arg *args, enum fft_kind kind, bool is_
       .y_stride = y[3].integer,
   };
   situ_status s = NULL;
-  if (g[X_LENGTH].integer)
+  if (plan)
     s = fft_run(&lines, begin, end);
   else
     clear(&lines, is_double, begin, end, n);
@@ -369,17 +369,18 @@ static void irfft_grad(struct gradient *g) {
 
 /* ---- Definitions ---- */
 
-#define COMPLEX_OP(op, dims, text, record_function, grad_function)                             \
-  {                                                                                            \
-    .name = op, .inputs = "input:Tcomplex", .outputs = "output:Tcomplex",                      \
-    .attrs = "Tcomplex:{complex64 complex128}=complex64", .python = "", .doc = text,           \
-    .args = "input: Complex numbers " dims                                                     \
-            "; the transform is over these dimensions, of any "                                \
-            "length.",                                                                         \
-    .devices = "CPU", .shape = complex_shape, .record = record_function, .grad = grad_function \
+#define COMPLEX_OP(op, dims, text, record_function, grad_function, sample)                  \
+  {                                                                                         \
+    .name = op, .inputs = "input:Tcomplex", .outputs = "output:Tcomplex",                   \
+    .attrs = "Tcomplex:{complex64 complex128}=complex64", .python = "", .doc = text,        \
+    .args = "input: Complex numbers " dims                                                  \
+            "; the transform is over these dimensions, of any "                             \
+            "length.",                                                                      \
+    .samples = sample, .devices = "CPU", .shape = complex_shape, .record = record_function, \
+    .grad = grad_function                                                                   \
   }
 
-#define FROM_REAL(op, dims, text)                                                                  \
+#define FROM_REAL(op, dims, text, sample)                                                          \
   {                                                                                                \
     .name = op, .inputs = "input:Treal fft_length:int32", .outputs = "output:Tcomplex",            \
     .attrs = "Treal:{float double}=float Tcomplex:{complex64 complex128}=complex64", .python = "", \
@@ -388,11 +389,11 @@ static void irfft_grad(struct gradient *g) {
             ", of which the first fft_length are read.\n"                                          \
             "fft_length: Lengths of the transform, one per dimension; at most those of input.\n"   \
             "Tcomplex: Type of the output; complex128 if input is double.",                        \
-    .host = "fft_length", .devices = "CPU", .shape = real_shape, .record = record_rfft,            \
-    .grad = rfft_grad                                                                              \
+    .host = "fft_length", .samples = sample, .devices = "CPU", .shape = real_shape,                \
+    .record = record_rfft, .grad = rfft_grad                                                       \
   }
 
-#define TO_REAL(op, dims, text)                                                                    \
+#define TO_REAL(op, dims, text, sample)                                                            \
   {                                                                                                \
     .name = op, .inputs = "input:Tcomplex fft_length:int32", .outputs = "output:Treal",            \
     .attrs = "Treal:{float double}=float Tcomplex:{complex64 complex128}=complex64", .python = "", \
@@ -402,28 +403,40 @@ static void irfft_grad(struct gradient *g) {
             "dimension.\n"                                                                         \
             "fft_length: Lengths of the output, one per dimension.\n"                              \
             "Treal: Type of the output; double if input is complex128.",                           \
-    .host = "fft_length", .devices = "CPU", .shape = inverse_real_shape, .record = record_irfft,   \
-    .grad = irfft_grad                                                                             \
+    .host = "fft_length", .samples = sample, .devices = "CPU", .shape = inverse_real_shape,        \
+    .record = record_irfft, .grad = irfft_grad                                                     \
   }
 
 #define D1 "[..., n]"
 #define D2 "[..., n, m]"
 #define D3 "[..., n, m, l]"
+#define F "Treal=float Tcomplex=complex64 "
+#define D "Treal=double Tcomplex=complex128 "
 #define BINS " of real numbers: the frequencies 0 to n / 2 of the last dimension."
 
 static const struct op_def op_defs[] = {
-    COMPLEX_OP("FFT", D1, "1-D discrete Fourier transform.", record_fft, fft_grad),
-    COMPLEX_OP("FFT2D", D2, "2-D discrete Fourier transform.", record_fft, fft_grad),
-    COMPLEX_OP("FFT3D", D3, "3-D discrete Fourier transform.", record_fft, fft_grad),
-    COMPLEX_OP("IFFT", D1, "Inverse 1-D discrete Fourier transform.", record_ifft, ifft_grad),
-    COMPLEX_OP("IFFT2D", D2, "Inverse 2-D discrete Fourier transform.", record_ifft, ifft_grad),
-    COMPLEX_OP("IFFT3D", D3, "Inverse 3-D discrete Fourier transform.", record_ifft, ifft_grad),
-    FROM_REAL("RFFT", D1, "1-D discrete Fourier transform" BINS),
-    FROM_REAL("RFFT2D", D2, "2-D discrete Fourier transform" BINS),
-    FROM_REAL("RFFT3D", D3, "3-D discrete Fourier transform" BINS),
-    TO_REAL("IRFFT", D1, "Inverse of RFFT."),
-    TO_REAL("IRFFT2D", D2, "Inverse of RFFT2D."),
-    TO_REAL("IRFFT3D", D3, "Inverse of RFFT3D."),
+    COMPLEX_OP("FFT", D1, "1-D discrete Fourier transform.", record_fft, fft_grad,
+               "[8]; [3,5]; [2,67]; [0,3]"),
+    COMPLEX_OP("FFT2D", D2, "2-D discrete Fourier transform.", record_fft, fft_grad,
+               "[4,6]; [2,3,5]"),
+    COMPLEX_OP("FFT3D", D3, "3-D discrete Fourier transform.", record_fft, fft_grad,
+               "[2,3,4]; [2,3,2,5]"),
+    COMPLEX_OP("IFFT", D1, "Inverse 1-D discrete Fourier transform.", record_ifft, ifft_grad,
+               "[8]; [3,5]; [2,67]; [0,3]"),
+    COMPLEX_OP("IFFT2D", D2, "Inverse 2-D discrete Fourier transform.", record_ifft, ifft_grad,
+               "[4,6]; [2,3,5]"),
+    COMPLEX_OP("IFFT3D", D3, "Inverse 3-D discrete Fourier transform.", record_ifft, ifft_grad,
+               "[2,3,4]; [2,3,2,5]"),
+    FROM_REAL("RFFT", D1, "1-D discrete Fourier transform" BINS,
+              F "[8] [1]=8; " F "[3,7] [1]=7; " D "[3,7] [1]=4; " F "[1] [1]=1"),
+    FROM_REAL("RFFT2D", D2, "2-D discrete Fourier transform" BINS,
+              F "[4,6] [2]=4,6; " D "[2,5,5] [2]=3,5"),
+    FROM_REAL("RFFT3D", D3, "3-D discrete Fourier transform" BINS,
+              F "[2,3,4] [3]=2,3,4; " D "[2,3,3,5] [3]=3,2,4"),
+    TO_REAL("IRFFT", D1, "Inverse of RFFT.",
+            F "[5] [1]=8; " F "[3,4] [1]=7; " D "[3,4] [1]=4; " F "[1] [1]=1"),
+    TO_REAL("IRFFT2D", D2, "Inverse of RFFT2D.", F "[4,4] [2]=4,6; " D "[2,5,4] [2]=3,5"),
+    TO_REAL("IRFFT3D", D3, "Inverse of RFFT3D.", F "[2,3,3] [3]=2,3,4; " D "[2,3,3,5] [3]=3,2,4"),
 };
 
 OP_FAMILY(fft, op_defs);

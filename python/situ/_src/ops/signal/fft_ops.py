@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fft_ops.py: tf.signal: Fourier transforms of one to three dimensions and over any axes, fftshift."""
+"""fft_ops.py: tf.signal: Fourier transforms of one to three dimensions and over any axes;
+fftshift."""
 
 from __future__ import annotations
 
@@ -155,7 +156,7 @@ def _real_transform(function_name, rank, inverse):
           A float32 or float64 tensor.
         """
     else:
-        transform.__doc__ = f"""Computes the Fourier transform of real numbers over the last {rank} dimension(s).
+        transform.__doc__ = f"""Computes the transform of {rank} dimension(s) of real numbers.
 
         Args:
           input_tensor: A float32 or float64 tensor.
@@ -202,11 +203,10 @@ def _axes_and_lengths(x, fft_length, axes, inverse_real):
     rank = x.shape.rank
     if rank is None:
         raise ValueError("The rank of `input_tensor` must be known.")
-    axes = (
-        [*range(rank)]
-        if axes is None
-        else [int(a) for a in constant_value(convert_to_tensor(axes, "int32"))]
-    )
+    if axes is None:
+        axes = range(rank)
+    else:
+        axes = [int(a) for a in constant_value(convert_to_tensor(axes, "int32"))]
     axes = [a + rank if a < 0 else a for a in axes]
     if fft_length is not None:
         lengths = [int(n) for n in constant_value(convert_to_tensor(fft_length, "int32"))]
@@ -216,9 +216,7 @@ def _axes_and_lengths(x, fft_length, axes, inverse_real):
         if inverse_real and lengths:
             lengths[-1] = max(0, 2 * (lengths[-1] - 1))
     if len(lengths) != len(axes):
-        raise ValueError(
-            f"`fft_length` has {len(lengths)} elements, but there are {len(axes)} axes."
-        )
+        raise ValueError(f"`fft_length` has {len(lengths)} elements for {len(axes)} axes.")
     return axes, lengths
 
 
@@ -259,7 +257,8 @@ def _transform_over_axes(function_name, real, inverse):
             return x if scale == 1 else x * cast(convert_to_tensor(scale, "float64"), x.dtype)
 
     transform.__name__ = transform.__qualname__ = function_name
-    transform.__doc__ = f"""Computes {"the inverse of" if inverse else ""} the Fourier transform over any axes.
+    what = "inverse Fourier transform" if inverse else "Fourier transform"
+    transform.__doc__ = f"""Computes the {what} over any axes.
 
         Args:
           input_tensor: A tensor of {"float" if default == "float32" else "complex"} numbers.

@@ -60,9 +60,8 @@ def pad_axis(x: Tensor, axis: int, behind: Any, value: TensorLike = 0) -> Tensor
     rank = x.shape.rank
     paddings: Any = [[0, 0]] * axis + [[0, behind]] + [[0, 0]] * (rank - axis - 1)
     if not isinstance(behind, int):
-        paddings = op(
-            "Pack", [op("Pack", [convert_to_tensor(n, "int32") for n in p]) for p in paddings]
-        )
+        rows = [[convert_to_tensor(n, "int32") for n in row] for row in paddings]
+        paddings = op("Pack", [op("Pack", row) for row in rows])
     return op("PadV2", x, paddings, convert_to_tensor(value, x.dtype))
 
 

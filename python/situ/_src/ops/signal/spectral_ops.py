@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""spectral_ops.py: tf.signal: short-time Fourier transforms, modified discrete cosine transforms, mel
-spectrograms and MFCCs."""
+"""spectral_ops.py: tf.signal: short-time Fourier transforms, modified discrete cosine transforms,
+mel spectrograms and MFCCs."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def _enclosing_power_of_two(length):
 
 
 def _fft_length(fft_length, length):
-    return (
-        _enclosing_power_of_two(length) if fft_length is None else scalar(fft_length, "fft_length")
-    )
+    if fft_length is None:
+        return _enclosing_power_of_two(length)
+    return scalar(fft_length, "fft_length")
 
 
 @export("signal.stft")
@@ -293,9 +293,8 @@ def linear_to_mel_weight_matrix(
         # The band of frequency 0 is empty.
         frequencies = linspace(zero, rate / 2.0, num_spectrogram_bins)[1:]
         bins = op("ExpandDims", _mel(frequencies), 1)
-        low, high = (
-            _mel(convert_to_tensor(f, dtype)) for f in (lower_edge_hertz, upper_edge_hertz)
-        )
+        low = _mel(convert_to_tensor(lower_edge_hertz, dtype))
+        high = _mel(convert_to_tensor(upper_edge_hertz, dtype))
         edges = op("ExpandDims", linspace(low, high, num_mel_bins + 2), 0)
         left, center, right = edges[:, :-2], edges[:, 1:-1], edges[:, 2:]
         rising = (bins - left) / (center - left)

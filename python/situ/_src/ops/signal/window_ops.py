@@ -135,9 +135,8 @@ def kaiser_window(
         single = op("Equal", length, 1)
         position = op("SelectV2", single, op("ZerosLike", position), position)
         beta = cast(with_default(beta, "float64"), "float64")
-        inner = beta * op(
-            "Sqrt", op("Maximum", 1.0 - op("Square", position), convert_to_tensor(0.0, "float64"))
-        )
+        inside = op("Maximum", 1.0 - op("Square", position), convert_to_tensor(0.0, "float64"))
+        inner = beta * op("Sqrt", inside)
         window = op("Exp", inner - beta) * (_bessel_i0e(inner) / _bessel_i0e(beta))
         return cast(window, dtype)
 
