@@ -131,6 +131,10 @@ static const struct op_def op_defs[] = {
      .attrs = "T:{" ALL_TYPES "}",
      .python = "",
      .doc = "Adds a default value in the first column of each empty row of a sparse tensor.",
+     .args = "indices: Indices of the elements, one row each.\n"
+             "values: Values of the elements.\n"
+             "dense_shape: Shape of the sparse tensor.\n"
+             "default_value: Value to insert, a scalar.",
      .devices = "CPU",
      .flags = 0,
      .shape = fill_shape,

@@ -128,6 +128,11 @@ static situ_status pad_shape(struct call *call) {
   situ_shape *out = &call->out[0].shape;
   *out = call->in[0].shape;
   TRY(check_paddings(call));
+  if (call->n_in > 2 && call->in[2].shape.rank > 0) {
+    char text[SHAPE_STRING_SIZE];
+    return INVALID("constant_values must be scalar. Found %s",
+                   shape_print(&call->in[2].shape, text));
+  }
   for (int d = 0; d < out->rank; d++) {
     const int64_t before = call->in[1].value ? call_element(call, 1, 2 * d) : 0;
     const int64_t behind = call->in[1].value ? call_element(call, 1, 2 * d + 1) : 0;

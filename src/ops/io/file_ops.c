@@ -225,6 +225,11 @@ static const struct op_def op_defs[] = {
               "little_endian:bool=true",
      .python = "",
      .doc = "Reinterprets the bytes of strings, cut or padded to a length, as numbers.",
+     .args = "input_bytes: Strings of any shape.\n"
+             "fixed_length: Length in bytes to which each string is cut or padded with zeros; a "
+             "multiple of the size of out_type.\n"
+             "out_type: Type of the numbers.\n"
+             "little_endian: Whether the bytes are in little-endian order.",
      .host = "fixed_length",
      .devices = "CPU",
      .flags = OP_NO_GRADIENT,

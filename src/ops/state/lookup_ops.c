@@ -414,17 +414,18 @@ static situ_status import_shape(struct call *call) {
 #define NAMES "container:string='' shared_name:string='' use_node_name_sharing:bool=false "
 #define DENSE "value_shape:shape=[] initial_num_buckets:int=131072 max_load_factor:float=0.8"
 
-#define OP_DEF(op, in, out, attributes, text, shape_, compute_)                                    \
+#define OP_DEF(op, in, out, attributes, text, args_, shape_, compute_)                             \
   {                                                                                                \
-    .name = op, .inputs = in, .outputs = out, .attrs = attributes, .python = "", .doc = text,      \
+    .name = op, .inputs = in, .outputs = out, .attrs = attributes, .doc = text, .args = args_,     \
     .devices = "CPU", .flags = OP_STATEFUL | OP_NO_GRADIENT, .shape = shape_, .compute = compute_, \
   }
 #define TABLE(op, in, attributes, text) \
-  OP_DEF(op, in, "table_handle:resource", attributes, text, op_scalar_shape, compute_table)
-#define ANONYMOUS(op, in, attributes, text) \
-  OP_DEF(op, in, "table_handle:resource", attributes, text, op_scalar_shape, compute_anonymous)
-#define USER(op, in, out, attributes, text, shape_, compute_) \
-  OP_DEF(op, "table_handle:resource" in, out, attributes, text, shape_, compute_)
+  OP_DEF(op, in, "table_handle:resource", attributes, text, NULL, op_scalar_shape, compute_table)
+#define ANONYMOUS(op, in, attributes, text)                                        \
+  OP_DEF(op, in, "table_handle:resource", attributes, text, NULL, op_scalar_shape, \
+         compute_anonymous)
+#define USER(op, in, out, attributes, text, args, shape_, compute_) \
+  OP_DEF(op, "table_handle:resource" in, out, attributes, text, args, shape_, compute_)
 
 static const struct op_def op_defs[] = {
     TABLE("HashTableV2", "", NAMES TYPES, "A static lookup table; an initializer fills it once."),
@@ -442,20 +443,25 @@ static const struct op_def op_defs[] = {
               TYPES DENSE,
               "A mutable lookup table with reserved keys for unused buckets, without a name."),
     USER("LookupTableFindV2", " keys:Tin default_value:Tout", "values:Tout", "Tin:type Tout:type",
-         "The values of keys in a table, or a default value.", unknown_shapes, compute_find),
+         "The values of keys in a table, or a default value.",
+         "keys: Keys to look up.\ndefault_value: Value of keys that are not in the table.",
+         unknown_shapes, compute_find),
     USER("LookupTableInsertV2", " keys:Tin values:Tout", "", "Tin:type Tout:type",
-         "Inserts keys and values into a table, replacing the values of known keys.", op_no_shape,
-         compute_insert),
+         "Inserts keys and values into a table, replacing the values of known keys.",
+         "keys: Keys to insert.\nvalues: Values, one for each key.", op_no_shape, compute_insert),
     USER("LookupTableRemoveV2", " keys:Tin", "", "Tin:type", "Removes keys from a table.",
-         op_no_shape, compute_remove),
-    USER("LookupTableSizeV2", "", "size:int64", "", "The number of keys in a table.",
+         "keys: Keys to remove; others are ignored.", op_no_shape, compute_remove),
+    USER("LookupTableSizeV2", "", "size:int64", "", "The number of keys in a table.", NULL,
          op_scalar_shape, compute_size),
     USER("LookupTableExportV2", "", "keys:Tkeys values:Tvalues", "Tkeys:type Tvalues:type",
-         "All keys and values of a table.", unknown_shapes, compute_export),
+         "All keys and values of a table.", NULL, unknown_shapes, compute_export),
     USER("LookupTableImportV2", " keys:Tin values:Tout", "", "Tin:type Tout:type",
-         "Replaces the contents of a table.", import_shape, compute_import),
+         "Replaces the contents of a table.", "keys: All keys.\nvalues: Values, one for each key.",
+         import_shape, compute_import),
     USER("InitializeTableV2", " keys:Tkey values:Tval", "", "Tkey:type Tval:type",
-         "Fills a static table with keys and values.", initialize_shape, compute_initialize),
+         "Fills a static table with keys and values.",
+         "keys: Vector of keys.\nvalues: Vector of their values.", initialize_shape,
+         compute_initialize),
 };
 
 OP_FAMILY(lookup_ops, op_defs);

@@ -225,6 +225,12 @@ static const struct op_def op_defs[] = {
      .python = "",
      .doc = "Fills a static table from a text file: an index selects a column, -1 the line number, "
             "-2 the whole line.",
+     .args = "filename: Name of the file, a scalar.\n"
+             "key_index: Column of the keys.\n"
+             "value_index: Column of the values.\n"
+             "vocab_size: Number of lines to read; -1 reads all.\n"
+             "delimiter: Character between columns.\n"
+             "offset: Number of lines to skip at the beginning.",
      .devices = "CPU",
      .flags = OP_STATEFUL | OP_NO_GRADIENT,
      .shape = file_shape,
