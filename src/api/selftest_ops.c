@@ -10,12 +10,24 @@
 #include "situ/graph.h"
 #include "situ/session.h"
 #include "tensor/shape.h"
+#include "tensor/type.h"
 
 enum { OUTPUTS = 16, STRIDE = 53 }; /* STRIDE is a prime */
 
 /* Returns the tolerance for values of about 1. */
 static double tolerance(situ_type type) {
-  return type == SITU_FLOAT ? 4e-6 : type == SITU_DOUBLE ? 1e-12 : type == SITU_HALF ? 2e-3 : 0;
+  switch (type_real(type)) {
+    case SITU_FLOAT:
+      return 4e-6;
+    case SITU_DOUBLE:
+      return 1e-12;
+    case SITU_HALF:
+      return 2e-3;
+    case SITU_BFLOAT16:
+      return 2e-2;
+    default:
+      return 0;
+  }
 }
 
 bool selftest_agree(situ_type type, double actual, double expected) {
@@ -107,7 +119,7 @@ static bool is_supported(const struct sample *sample, const struct device *devic
     if (sample->attrs[i].kind != SITU_ATTR_TYPE) continue;
     const situ_type type = (situ_type)sample->attrs[i].integer;
     if (type == SITU_HALF && !device->info.has_half) return false;
-    if (type == SITU_DOUBLE && !device->info.has_double) return false;
+    if (type_real(type) == SITU_DOUBLE && !device->info.has_double) return false;
     values[schema_attr(sample->schema, sample->attrs[i].name)].type = type;
   }
   return schema_supports(sample->schema, values, device->backend->kind);

@@ -218,7 +218,7 @@ class Ops(unittest.TestCase):
         done = run("ops", "MatMul")
         self.assertTrue(done.stdout.startswith("MatMul(a: T, b: T) -> (product: T)\n"), done.stdout)
         self.assertRegex(done.stdout, r"(?m)^  transpose_a +false +bool$")
-        self.assertRegex(done.stdout, r"(?m)^  T +\(from the inputs\) +half, float")
+        self.assertRegex(done.stdout, r"(?m)^  T +\(from the inputs\) +bfloat16, half, float")
         self.assertRegex(done.stdout, r"(?m)^devices +CPU GPU")
 
     def test_json(self):

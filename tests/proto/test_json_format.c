@@ -55,7 +55,7 @@ static void wrong_json(void **state) {
   expect_wrong(ATTR("\"f\": \"inf\""), "'f' must be a number");
   expect_wrong(ATTR("\"b\": 1"), "'b' must be true or false");
   expect_wrong(ATTR("\"type\": \"DT_X\""), "has no value named DT_X");
-  expect_wrong(ATTR("\"type\": \"DT_UINT64\""), "uint64 is not supported by situ yet");
+  expect_wrong(ATTR("\"type\": \"DT_QINT8\""), "qint8 is not supported by situ yet");
   expect_wrong(ATTR("\"type\": []"), "'type' must be a name or a number");
   expect_wrong(ATTR("\"s\": \"a*b\""), "'s' is not base64");
   expect_wrong(ATTR("\"s\": \"abcde\""), "'s' is not base64");

@@ -65,8 +65,8 @@ static void wrong_scalars(void **state) {
   expect_wrong(ATTR("b: maybe"), "expected true or false");
   expect_wrong(ATTR("type: DT_QUUX"), "has no value named DT_QUUX");
   expect_wrong(ATTR("type: 77"), "unknown element type 77");
-  expect_wrong(ATTR("type: DT_UINT32"), "uint32 is not supported by situ yet");
-  expect_wrong(ATTR("type: 14"), "bfloat16 is not supported by situ yet");
+  expect_wrong(ATTR("type: DT_QINT8"), "qint8 is not supported by situ yet");
+  expect_wrong(ATTR("type: 12"), "quint8 is not supported by situ yet");
   expect_wrong(ATTR("type: "), "expected a name or a number");
 }
 

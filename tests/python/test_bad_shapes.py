@@ -95,12 +95,6 @@ CASES = [
         "Conv2D",
         "[1,4,4,0], [3,3,2,8]",
     ),
-    (
-        "tf.edit_distance(tf.SparseTensor([[0, 0]], [1, 2], [1, 1]), "
-        "tf.SparseTensor([[0, 0]], [1], [1, 1]))",
-        "EditDistance",
-        "[1,2], [2], [2], [1,2], [1], [2]",
-    ),
 ]
 PROGRAM = """
     import re

@@ -339,7 +339,8 @@ def test_iterators():
     kinds = {"output_types": [tf.int64], "output_shapes": [[]]}
     with tf.Graph().as_default() as graph:
         v1.data.make_one_shot_iterator(tf.data.Dataset.range(5, 8))
-        dataset = graph.get_operations()[-1].inputs[0]
+        nodes = [n for n in graph.get_operations() if n.type == "DatasetOneShotIterator"]
+        dataset = nodes[0].inputs[0]
         iterator = raw.AnonymousIterator(**kinds)
         with graph.control_dependencies([raw.MakeIterator(dataset=dataset, iterator=iterator)]):
             element = raw.IteratorGetNext(iterator=iterator, **kinds)

@@ -14,7 +14,7 @@ def test_parts_of_sparse_tensors_are_checked():
     convert = tf.compat.v1.convert_to_tensor_or_sparse_tensor
     assert convert(sparse) is sparse and isinstance(convert(value), tf.SparseTensor)
     assert convert([1, 2]).numpy().tolist() == [1, 2]
-    with pytest.raises(TypeError, match="Neither a SparseTensor nor SparseTensorValue"):
+    with pytest.raises(TypeError, match="neither a SparseTensor nor SparseTensorValue"):
         tf.SparseTensor.from_value([1])
     with pytest.raises(RuntimeError, match="Sparse dtype mismatch"):
         convert(sparse, tf.int32)

@@ -287,7 +287,7 @@ class Saver:
                     raise ValueError(
                         f"Parent directory of {save_path} doesn't exist, can't save."
                     ) from None
-        if not self._variables:
+        if not self._variables and not self._tables:
             if write_meta_graph and sess is not None:
                 self._write_graph(sess, self._prefix(save_path, global_step), meta_graph_suffix)
             return None
@@ -336,7 +336,7 @@ class Saver:
           InvalidArgumentError: a shape or type does not match.
         """
         self._check_built("restore")
-        if not self._variables:
+        if not self._variables and not self._tables:
             return
         if save_path is None:
             raise ValueError("Can't load save_path when it is None.")

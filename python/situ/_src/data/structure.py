@@ -156,7 +156,8 @@ def _at_run_time(function, result):
 
         def call_eagerly(*parts):
             outputs = function(PARTS.pack(element, parts))
-            return PARTS.flatten(tuple(outputs) if isinstance(outputs, list) else outputs)
+            flat = PARTS.flatten(tuple(outputs) if isinstance(outputs, list) else outputs)
+            return [v.read_value() if hasattr(v, "read_value") else v for v in flat]
 
         traced = PARTS.flatten(result)
         outputs = py_function(call_eagerly, PARTS.flatten(element), [t.dtype for t in traced])

@@ -203,11 +203,12 @@ def _partitioned(rows, partition, part):
         splits = op("FloorDiv", rows.row_splits, length)
         if isinstance(rows.values, RaggedTensor):
             inner = RaggedTensor.from_uniform_row_length(rows.values, partition.length)
-            return RaggedTensor(inner, splits)
+            return RaggedTensor.from_row_splits(inner, splits, validate=False)
         shape = concat(
             [[-1, partition.length], op("Slice", op("Shape", rows.values), [1], [-1])], 0
         )
-        return RaggedTensor(op("Reshape", rows.values, shape), splits)
+        inner = op("Reshape", rows.values, shape)
+        return RaggedTensor.from_row_splits(inner, splits, validate=False)
     flat, ids, splits = part.values, part.value_rowids(), part.row_splits
     kind = type(partition).__name__
     if kind == "RowLengths":
@@ -226,7 +227,8 @@ def _partitioned(rows, partition, part):
         splits = concat([constant([0], "int64"), op("Cumsum", counts, 0)], 0)
     else:
         lengths, splits = _lengths_of_ids(part)
-    return RaggedTensor(RaggedTensor.from_row_lengths(rows.values, lengths, validate=False), splits)
+    inner = RaggedTensor.from_row_lengths(rows.values, lengths, validate=False)
+    return RaggedTensor.from_row_splits(inner, splits, validate=False)
 
 
 def _lengths_of_ids(part):
