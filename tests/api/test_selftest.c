@@ -34,7 +34,7 @@ static void a_device_that_works_passes(void **state) {
   (void)state;
   struct on_check on_check;
   fleet("A=256MiB,B=256MiB");
-  const situ_selftest_result result = look("/gpu:1", NULL, 0, &on_check);
+  const situ_selftest_result result = look("/gpu:1", NULL, 600, &on_check);
   if (on_check.problems) print_error("%s\n", on_check.problem);
   assert_int_equal(result.failed, 0);
   assert_true(result.ops > 150 && result.ops_run == result.ops);

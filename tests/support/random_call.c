@@ -9,6 +9,7 @@
 
 #include "schema/sample.h"
 #include "situ/situ.h"
+#include "tensor/type.h"
 
 enum { MOST = 64, LIST = 8, MOST_ELEMENTS = 1 << 12, MOST_RESULT = 1 << 21 };
 
@@ -100,8 +101,10 @@ static situ_tensor *random_tensor(struct draft *d, situ_type type, situ_shape sh
     situ_status_release(situ_tensor_create_strings(shape, texts, &tensor));
     return tensor;
   }
-  char *data = arena_zero(&d->arena, ((size_t)n + 1) * 16);
-  fill(d, type, n, data);
+  const size_t size = situ_type_size(type);
+  const situ_type part = type_real(type); /* of complex numbers */
+  char *data = arena_zero(&d->arena, ((size_t)n + 1) * size);
+  fill(d, part, n * (int64_t)(size / situ_type_size(part)), data);
   situ_status_release(situ_tensor_create(type, shape, data, &tensor));
   return tensor;
 }
