@@ -59,7 +59,8 @@ static bool copy_string(situ_string from, situ_string *to) {
   if (!data) return false;
   memcpy(data, from.data, from.length);
   data[from.length] = '\0';
-  *to = (situ_string){data, from.length};
+  to->data = data;
+  to->length = from.length;
   return true;
 }
 
