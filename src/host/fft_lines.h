@@ -57,6 +57,7 @@ CLONES static void F(split_pairs)(const struct fft_plan *plan, const struct F(va
                                   struct F(value) * y) {
   const struct F(factor) *w = plan->real_twiddles;
   const int64_t h = plan->half->n;
+  if (h < 1) return;
   for (int64_t k = 0; k <= h; k++) {
     const struct F(value) *a = &z[k % h], *b = &z[(h - k) % h];
     struct F(value) odd, turned;

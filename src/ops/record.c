@@ -87,7 +87,7 @@ static situ_status narrow_operands(const struct call *call, struct call *wide) {
 
 static situ_status record_widened(struct call *call) {
   struct call wide = *call;
-  const size_t n = (size_t)(call->n_in + call->n_out);
+  const size_t n = (size_t)call->n_in + (size_t)call->n_out;
   wide.in = ARENA_ARRAY(call->to->arena, struct operand, n + 1);
   wide.attrs = widen_attrs(call);
   if (!wide.in || !wide.attrs) return NO_MEMORY();

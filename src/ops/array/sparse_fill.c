@@ -48,7 +48,7 @@ static situ_status place_elements(const struct compute *compute, const int64_t *
   void *to = NULL, *map = NULL;
   TRY(compute_output(compute, 0, SITU_SHAPE(layout->total, layout->rank), &to));
   TRY(compute_output(compute, 3, SITU_SHAPE(layout->n), &map));
-  layout->from = malloc((size_t)(layout->total + 1) * sizeof *layout->from);
+  layout->from = calloc((size_t)layout->total + 1, sizeof *layout->from);
   if (!layout->from) return NO_MEMORY();
   const size_t bytes = (size_t)layout->rank * sizeof(int64_t);
   for (int64_t row = 0; row < layout->rows; row++) {

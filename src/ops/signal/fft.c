@@ -171,7 +171,7 @@ static void set_strides(const int64_t dims[3], int axis, int64_t out[SITU_MAX_RA
   out[0] = dims[0] * dims[1] * dims[2];
   out[1] = stride[axis == 0 ? 1 : 0];
   out[2] = stride[axis == 2 ? 1 : 2];
-  out[3] = stride[axis];
+  out[3] = stride[axis == 0 ? 0 : axis == 1 ? 1 : 2];
 }
 
 /* The minimum number of lines per thread. */

@@ -137,7 +137,7 @@ static situ_status set_cell(const struct reader *reader, const struct column *co
     return INVALID("Invalid number of columns in %s line %lld (%s) : expected %lld got %lld",
                    reader->path, (long long)row, line.data, (long long)column->index + 1,
                    (long long)count);
-  if (column->type != SITU_STRING) return set_number(reader, column, row, token);
+  if (!column->strings) return set_number(reader, column, row, token);
   column->strings[row] = token;
   return NULL;
 }
