@@ -57,7 +57,7 @@ struct tensor_object {
   PyObject *shape; /* TensorShape, created on demand */
   PyObject *weak;
   PyObject *dict; /* of attributes that programs set; usually NULL */
-  int cpu; /* tensor in host memory: the index of its CPU device */
+  int cpu;        /* tensor in host memory: the index of its CPU device */
 };
 
 struct graph_object {
