@@ -35,19 +35,21 @@ def _channels_back(x, first):
     return tf.transpose(x, [0, n - 1, *range(1, n - 1)]) if first else x
 
 
+def _with_channels_last(x, data_format):
+    """Returns (tensor with the channels last, whether they were first, number of spatial axes)."""
+    first = _format(data_format, operands.rank(x))
+    return _channels_last(x, first), first, operands.rank(x) - 2
+
+
 def _per_axis(value, count):
     return [value] * count if isinstance(value, int) else list(value)
 
 
 def _pool(kind, inputs, pool_size, strides, padding, data_format):
-    inputs = tensor(inputs)
-    spatial = operands.rank(inputs) - 2
-    first = _format(data_format, operands.rank(inputs))
+    x, first, spatial = _with_channels_last(tensor(inputs), data_format)
     size = _per_axis(pool_size, spatial)
     steps = size if strides is None else _per_axis(strides, spatial)
-    result = tf.nn.pool(
-        _channels_last(inputs, first), size, kind, padding=padding.upper(), strides=steps
-    )
+    result = tf.nn.pool(x, size, kind, padding=padding.upper(), strides=steps)
     return _channels_back(result, first)
 
 
@@ -85,9 +87,7 @@ def average_pool(
 
 def _adaptive(reduce, inputs, output_size, data_format):
     x = tensor(inputs)
-    first = _format(data_format, operands.rank(x))
-    x = _channels_last(x, first)
-    spatial = operands.rank(x) - 2
+    x, first, spatial = _with_channels_last(x, data_format)
     for axis, count in enumerate(_per_axis(output_size, spatial), 1):
         length = x.shape.as_list()[axis]
         bounds = [(i * length // count, -(-(i + 1) * length // count)) for i in range(count)]
@@ -136,9 +136,7 @@ def conv(
       dilation_rate: One number or one per axis.
     """
     inputs, kernel = promoted(inputs, kernel)
-    first = _format(data_format, operands.rank(inputs))
-    x = _channels_last(inputs, first)
-    spatial = operands.rank(x) - 2
+    x, first, spatial = _with_channels_last(inputs, data_format)
     options = dict(
         strides=_per_axis(strides, spatial),
         padding=padding.upper(),
@@ -168,9 +166,7 @@ def depthwise_conv(
       ValueError: If there are more than 2 spatial axes.
     """
     inputs, kernel = promoted(inputs, kernel)
-    first = _format(data_format, operands.rank(inputs))
-    x = _channels_last(inputs, first)
-    spatial = operands.rank(x) - 2
+    x, first, spatial = _with_channels_last(inputs, data_format)
     if spatial > 2:
         raise ValueError("`inputs` rank must be 3 (1D conv) or 4 (2D conv).")
     steps, rates = _per_axis(strides, spatial), _per_axis(dilation_rate, spatial)
@@ -219,9 +215,7 @@ def conv_transpose(
       dilation_rate: Only 1 is supported.
     """
     inputs, kernel = promoted(inputs, kernel)
-    first = _format(data_format, operands.rank(inputs))
-    x = _channels_last(inputs, first)
-    spatial = operands.rank(x) - 2
+    x, first, spatial = _with_channels_last(inputs, data_format)
     steps = _per_axis(strides, spatial)
     unsupported("ops.conv_transpose", dilation_rate=(max(_per_axis(dilation_rate, spatial)), 1))
     more = [None] * spatial if output_padding is None else _per_axis(output_padding, spatial)
