@@ -9,16 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define JOIN_(a, b) a##_##b
-#define JOIN(a, b) JOIN_(a, b)
-#define INLINE static inline __attribute__((always_inline))
-/* A second version for AVX2, as in kernel/host.h. */
-#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__clang__) && \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define CLONES __attribute__((target_clones("default", "arch=x86-64-v3")))
-#else
-#define CLONES
-#endif
+#include "base/macros.h"
 
 enum { MAX_FACTORS = 64, CACHED_PLANS = 16, VECTOR_BYTES = 32 };
 

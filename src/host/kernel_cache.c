@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
+
+#include "base/file.h"
 
 enum { MAX_PATH = 1024, MAX_BYTES = 1 << 28 };
 
@@ -103,15 +104,10 @@ unsigned char *kernel_cache_read(const struct kernel_cache_key *key, size_t *siz
 
 void kernel_cache_write(const struct kernel_cache_key *key, const unsigned char *data,
                         size_t size) {
-  char folder[MAX_PATH], path[MAX_PATH], temporary[MAX_PATH + 16];
+  char folder[MAX_PATH], path[MAX_PATH];
   if (!find_folder(folder) || !make_folder(folder) || !make_path(key, path)) return;
-  snprintf(temporary, sizeof temporary, "%s.XXXXXX", path);
-  const int descriptor = mkstemp(temporary);
-  FILE *file = descriptor < 0 ? NULL : fdopen(descriptor, "wb");
-  if (!file) return;
   struct header header = {.key = *key, .size = size, .checksum = hash(0, data, size)};
   memcpy(header.magic, magic, sizeof magic);
-  bool ok = fwrite(&header, sizeof header, 1, file) == 1 && fwrite(data, size, 1, file) == 1;
-  ok = !fclose(file) && ok;
-  if (!ok || rename(temporary, path) != 0) unlink(temporary);
+  const struct file_part parts[] = {{&header, sizeof header}, {data, size}};
+  situ_status_release(file_replace(path, parts, 2)); /* on failure, it is compiled next time */
 }

@@ -30,7 +30,4 @@
            FOR_11, FOR_10, FOR_9, FOR_8, FOR_7, FOR_6, FOR_5, FOR_4, FOR_3, FOR_2, FOR_1, none) \
   (m, __VA_ARGS__)
 
-#define JOIN_(a, b) a##_##b
-#define JOIN(a, b) JOIN_(a, b)
-
 #endif

@@ -28,6 +28,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/macros.h"
 #include "device/backend.h"
 #include "kernel/foreach.h"
 #include "kernel/kernel.h"
@@ -59,7 +60,6 @@ typedef struct {
   double re, im;
 } complex128;
 
-#define INLINE static inline __attribute__((always_inline))
 #define UNUSED __attribute__((unused))
 
 /* OpenCL's functions to reinterpret bits. */
@@ -90,16 +90,6 @@ INLINE UNUSED double as_double(u64 bits) {
 #define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
 #define INDEPENDENT _Pragma("GCC ivdep")
-#endif
-
-/* A second version of every host kernel for AVX2, selected by the dynamic loader through ifunc.
- * Sanitizers are not yet initialized at that point. */
-#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__clang__) && \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define CLONES __attribute__((target_clones("default", "arch=x86-64-v3")))
-#define WIDE_CLONES __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
-#else
-#define CLONES
 #endif
 
 #define PARAM_IN(type, x) , const type *x

@@ -8,6 +8,7 @@
 
 #include <math.h>
 
+#include "api/selftest.h"
 #include "schema/sample.h"
 #include "tensor/number.h"
 #include "tensor/shape.h"
@@ -105,31 +106,6 @@ static void check_unknowns(const struct sample *sample, situ_tensor *const *resu
   }
 }
 
-/* How far apart two numbers of a type may be, for a value of about 1. */
-static double tolerance(situ_type type) {
-  switch (type) {
-    case SITU_COMPLEX64: /* errors of a part are relative to the number */
-      return 2e-5;
-    case SITU_COMPLEX128:
-      return 1e-11;
-    case SITU_FLOAT:
-      return 4e-6;
-    case SITU_DOUBLE:
-      return 1e-12;
-    case SITU_HALF:
-      return 2e-3;
-    case SITU_BFLOAT16:
-      return 2e-2;
-    default:
-      return 0;
-  }
-}
-
-static bool agree(situ_type type, double have, double want) {
-  if (have == want || (isnan(have) && isnan(want))) return true;
-  return fabs(have - want) <= tolerance(type) * fmax(1, fabs(want));
-}
-
 /* Host kernels give the same to the bit; other compilers' functions differ in the last digits. */
 static bool same(const situ_tensor *a, const situ_tensor *b, bool to_the_bit) {
   const size_t bytes = situ_tensor_bytes(a);
@@ -137,7 +113,7 @@ static bool same(const situ_tensor *a, const situ_tensor *b, bool to_the_bit) {
   if (!memcmp(situ_tensor_data(a), situ_tensor_data(b), bytes)) return true;
   bool all = !to_the_bit;
   for (int64_t i = 0; all && i < sample_count_numbers(a); i++)
-    all = agree(situ_tensor_type(a), sample_number(b, i), sample_number(a, i));
+    all = selftest_agree(situ_tensor_type(a), sample_number(b, i), sample_number(a, i));
   return all;
 }
 
@@ -341,7 +317,7 @@ static void compare(const struct sample *sample, int number, situ_type type,
   for (int64_t i = 0; i < n; i += step) {
     const situ_type own = situ_tensor_type(result);
     const double want = next_value(own, &at), have = sample_number(result, i);
-    if (agree(own, have, want)) continue;
+    if (selftest_agree(own, have, want)) continue;
     snprintf(text, sizeof text, "element %lld is %.17g, not %.17g", (long long)i, have, want);
     say(sample, number, type, text);
     fail();
