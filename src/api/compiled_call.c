@@ -120,13 +120,17 @@ situ_status compiled_call_create(const situ_call *call, const struct device_list
   return NULL;
 }
 
-void compiled_call_destroy(struct cached_program *cached) {
-  struct compiled_call *compiled = (struct compiled_call *)cached;
+void compiled_call_free_idle_frames(struct cached_program *cached) {
   while (cached->idle) {
     struct frame *frame = cached->idle;
     cached->idle = frame->next;
     frame_destroy(frame);
   }
+}
+
+void compiled_call_destroy(struct cached_program *cached) {
+  struct compiled_call *compiled = (struct compiled_call *)cached;
+  compiled_call_free_idle_frames(cached);
   plan_free(cached->program);
   state_clear(&compiled->state);
   situ_graph_release(compiled->graph);

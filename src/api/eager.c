@@ -48,8 +48,9 @@ situ_status eager_log_node(situ_eager *eager, const struct node *node, int32_t d
 bool eager_checks(const situ_eager *eager) { return eager->checked; }
 
 static void init_cache(situ_eager *eager) {
-  eager->compiled =
-      (struct program_cache){.capacity = MAX_COMPILED, .destroy = compiled_call_destroy};
+  eager->compiled = (struct program_cache){.capacity = MAX_COMPILED,
+                                           .destroy = compiled_call_destroy,
+                                           .shrink = compiled_call_free_idle_frames};
   memset(eager->recent, 0, sizeof *eager->recent * (size_t)schema_count());
 }
 
@@ -186,11 +187,11 @@ static situ_status find_compiled(situ_eager *eager, const situ_call *call,
 /* Runs a compiled call. Must hold the lock, which is released during calls that are not tiny. */
 static situ_status run(situ_eager *eager, struct compiled_call *compiled,
                        situ_tensor *const *inputs, situ_tensor **outputs) {
-  struct frame *frame = program_cache_begin_run(&compiled->cached);
+  struct frame *frame = program_cache_begin_run(&eager->compiled, &compiled->cached);
   if (!compiled->tiny) pthread_mutex_unlock(&eager->lock);
   const situ_status status = compiled_call_run(compiled, &frame, inputs, outputs);
   if (!compiled->tiny) pthread_mutex_lock(&eager->lock);
-  program_cache_end_run(&compiled->cached, frame);
+  program_cache_end_run(&eager->compiled, &compiled->cached, frame);
   return status;
 }
 

@@ -120,6 +120,7 @@ static void take_out(struct program_cache *cache, struct cached_program *cached)
   *link = cached->next;
   unlink_use(cache, cached);
   if (*cached->recent == cached) *cached->recent = NULL;
+  cache->idle_bytes -= cached->idle_bytes;
   cache->count--;
 }
 
@@ -160,6 +161,26 @@ situ_status program_cache_add(struct program_cache *cache, const struct program_
   *recent = cached;
   cache->count++;
   return NULL;
+}
+
+/* Returns the program that ran least recently among those that hold memory and do not run. */
+static struct cached_program *least_recently_run(const struct program_cache *cache) {
+  struct cached_program *least = NULL;
+  for (struct cached_program *cached = cache->oldest; cached; cached = cached->newer)
+    if (cached->idle_bytes && !cached->active && (!least || cached->last_run < least->last_run))
+      least = cached;
+  return least;
+}
+
+void program_cache_shrink(struct program_cache *cache, uint64_t bytes) {
+  const uint64_t limit = bytes > MIN_IDLE_BYTES ? bytes : MIN_IDLE_BYTES;
+  while (cache->idle_bytes > limit) {
+    struct cached_program *cached = least_recently_run(cache);
+    if (!cached) return;
+    cache->shrink(cached);
+    cache->idle_bytes -= cached->idle_bytes;
+    cached->idle_bytes = 0;
+  }
 }
 
 void program_cache_clear(struct program_cache *cache) {

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * program_cache.h: a cache of compiled programs by key, with least-recently-used eviction.
- * Sessions, eager calls and tapes have one each. The owner's lock guards it. */
+ * Sessions, eager calls and tapes have one each. The owner's lock guards it.
+ *
+ * Programs keep memory while they do not run. When they keep more than twice what the largest one
+ * needs (and more than MIN_IDLE_BYTES), the memory of those that ran least recently is freed; their
+ * programs stay. Many shapes of one graph thus need about the memory of two. */
 #ifndef SITU_API_PROGRAM_CACHE_H
 #define SITU_API_PROGRAM_CACHE_H
 
@@ -18,12 +22,16 @@ struct program_key {
   unsigned char inline_buffer[512];
 };
 
+enum { MIN_IDLE_BYTES = 48 << 20 };
+
 /* A compiled program with its frames; the first member of what an owner caches. */
 struct cached_program {
   struct program *program; /* NULL if the owner keeps it elsewhere */
   struct frame *idle;      /* frames that are not running */
   int32_t active;          /* number of users: never evicted while there are any */
   /* Members of the cache: */
+  uint64_t idle_bytes;                  /* memory held while it does not run */
+  uint64_t last_run;                    /* cache->runs when its last run ended */
   struct cached_program *next;          /* in the hash bucket */
   struct cached_program *newer, *older; /* in order of use */
   uint64_t linked;                      /* cache->clock when it became the newest */
@@ -40,12 +48,15 @@ struct program_cache_stats {
 struct program_cache {
   int32_t capacity;                         /* a power of 2; set by the owner */
   void (*destroy)(struct cached_program *); /* set by the owner: frees a program and itself */
+  void (*shrink)(struct cached_program *);  /* set by the owner: frees the memory it holds */
   /* Set by the owner: decides among programs with equal keys; NULL: any. */
   bool (*accepts)(const struct cached_program *cached, const void *context);
   int32_t count;
   struct cached_program **buckets;        /* `capacity` hash buckets; NULL while empty */
   struct cached_program *newest, *oldest; /* in order of use */
   uint64_t clock;                         /* number of programs that became the newest */
+  uint64_t runs;                          /* number of runs that ended */
+  uint64_t idle_bytes, largest_bytes;     /* of all programs; of the one that held most */
   struct program_cache_stats stats;
 };
 
@@ -143,19 +154,44 @@ void program_cache_clear(struct program_cache *cache);
 /* In a forked child: leaks the programs that threads of the parent were using. */
 void program_cache_forget(struct program_cache *cache);
 
+/* Frees memory of programs that do not run, those that ran least recently first, until at most
+ * `bytes` are held. */
+void program_cache_shrink(struct program_cache *cache, uint64_t bytes);
+
+/* Sets how much memory a program holds while it does not run. If that is more than before, memory
+ * of other programs may be freed. */
+static inline void program_cache_set_idle(struct program_cache *cache,
+                                          struct cached_program *cached, uint64_t bytes) {
+  const bool grows = bytes > cached->idle_bytes;
+  cache->idle_bytes += bytes - cached->idle_bytes;
+  cached->idle_bytes = bytes;
+  if (bytes > cache->largest_bytes) cache->largest_bytes = bytes;
+  if (grows && cache->idle_bytes > MIN_IDLE_BYTES)
+    program_cache_shrink(cache, 2 * cache->largest_bytes);
+}
+
 /* Starts a run of a program: returns an idle frame or NULL. program_cache_end_run ends it; a frame
  * becomes idle. */
-static inline struct frame *program_cache_begin_run(struct cached_program *cached) {
+static inline struct frame *program_cache_begin_run(struct program_cache *cache,
+                                                    struct cached_program *cached) {
   struct frame *frame = cached->idle;
-  if (frame) cached->idle = frame->next;
   cached->active++;
+  if (!frame) {
+    if (cache->idle_bytes > MIN_IDLE_BYTES) program_cache_shrink(cache, cache->largest_bytes);
+    return NULL;
+  }
+  cached->idle = frame->next;
+  program_cache_set_idle(cache, cached, cached->idle_bytes - frame->bytes);
   return frame;
 }
-static inline void program_cache_end_run(struct cached_program *cached, struct frame *frame) {
+static inline void program_cache_end_run(struct program_cache *cache, struct cached_program *cached,
+                                         struct frame *frame) {
   cached->active--;
+  cached->last_run = ++cache->runs;
   if (!frame) return;
   frame->next = cached->idle;
   cached->idle = frame;
+  program_cache_set_idle(cache, cached, cached->idle_bytes + frame->bytes);
 }
 
 #endif

@@ -128,4 +128,8 @@ void session_programs_return_frame(struct situ_session *session, struct cached_p
 /* Frees all programs; none may be running. Must hold the lock. */
 void session_programs_clear(struct situ_session *session);
 
+/* The memory that programs hold while they do not run: counts it, frees it. */
+uint64_t session_programs_idle_bytes(struct situ_session *session);
+void session_programs_free_idle(struct situ_session *session);
+
 #endif

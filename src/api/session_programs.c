@@ -49,20 +49,26 @@ static void count_idle(const struct frame *frame, int by) {
   }
 }
 
-static void destroy(struct cached_program *cached) {
+static void free_idle_frames(struct cached_program *cached) {
   while (cached->idle) {
     struct frame *frame = cached->idle;
     cached->idle = frame->next;
     count_idle(frame, -1);
     frame_destroy(frame);
   }
+}
+
+static void destroy(struct cached_program *cached) {
+  free_idle_frames(cached);
   plan_free(cached->program);
   free(cached);
 }
 
 void session_programs_init(struct situ_session *session) {
-  session->programs =
-      (struct program_cache){.capacity = MAX_PROGRAMS, .destroy = destroy, .accepts = has_elements};
+  session->programs = (struct program_cache){.capacity = MAX_PROGRAMS,
+                                             .destroy = destroy,
+                                             .shrink = free_idle_frames,
+                                             .accepts = has_elements};
   session->recent = NULL;
   program_key_init(&session->key);
 }
@@ -103,13 +109,13 @@ situ_status session_programs_acquire(struct situ_session *session,
   if (session->key.failed) return NO_MEMORY();
   *out = program_cache_find(&session->programs, &session->key, &session->recent, request);
   if (!*out) TRY(compile(session, request, out));
-  *frame = program_cache_begin_run(*out);
+  *frame = program_cache_begin_run(&session->programs, *out);
   return NULL;
 }
 
 void session_programs_release(struct situ_session *session, struct cached_program *cached,
                               struct frame *frame) {
-  program_cache_end_run(cached, frame);
+  program_cache_end_run(&session->programs, cached, frame);
   if (session->cancelled) pthread_cond_broadcast(&session->idle);
 }
 
@@ -131,6 +137,7 @@ static uint64_t drop_idle(struct situ_session *session) {
         continue;
       }
       *link = frame->next;
+      program_cache_set_idle(&session->programs, cached, cached->idle_bytes - frame->bytes);
       bytes += frame_device_bytes(frame);
       count_idle(frame, -1);
       frame_destroy(frame);
@@ -183,6 +190,23 @@ void session_programs_return_frame(struct situ_session *session, struct cached_p
   if (!cached->program->host_only) count_idle(frame, 1);
   pthread_mutex_lock(&session->lock);
   session_programs_release(session, cached, frame);
+  pthread_mutex_unlock(&session->lock);
+}
+
+uint64_t session_programs_idle_bytes(struct situ_session *session) {
+  pthread_mutex_lock(&session->lock);
+  const uint64_t bytes = session->programs.idle_bytes;
+  pthread_mutex_unlock(&session->lock);
+  return bytes;
+}
+
+void session_programs_free_idle(struct situ_session *session) {
+  pthread_mutex_lock(&session->lock);
+  struct cached_program *cached = session->programs.newest;
+  for (; cached; cached = cached->older) {
+    free_idle_frames(cached);
+    program_cache_set_idle(&session->programs, cached, 0);
+  }
   pthread_mutex_unlock(&session->lock);
 }
 

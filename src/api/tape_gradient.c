@@ -59,8 +59,13 @@ static void destroy(struct cached_program *cached) {
   free(b);
 }
 
+static void shrink(struct cached_program *cached) {
+  session_programs_free_idle(((struct compiled_gradient *)cached)->session);
+}
+
 void tape_gradient_init(struct tape_gradient_cache *cache) {
-  *cache = (struct tape_gradient_cache){.programs = {.capacity = MAX_CACHED, .destroy = destroy}};
+  *cache = (struct tape_gradient_cache){
+      .programs = {.capacity = MAX_CACHED, .destroy = destroy, .shrink = shrink}};
 }
 
 /* ---- Selecting the calls ---- */
@@ -460,6 +465,12 @@ bool tape_gradient_after_fork(void) {
   return was_used;
 }
 
+static void count_idle_memory(const struct segment *s, struct compiled_gradient *b) {
+  struct program_cache *programs = &eager_gradient_cache(s->tape->eager)->programs;
+  b->cached.last_run = ++programs->runs;
+  program_cache_set_idle(programs, &b->cached, session_programs_idle_bytes(b->session));
+}
+
 static situ_status run(struct segment *s, situ_tape *const *others, int n_others,
                        situ_tensor **results, situ_tensor **indices, struct arena *arena) {
   struct compiled_gradient *b = NULL;
@@ -468,10 +479,13 @@ static situ_status run(struct segment *s, situ_tape *const *others, int n_others
   situ_tensor **found = ARENA_ARRAY(arena, situ_tensor *, b->n_fetches + 1);
   if (!found) return NO_MEMORY();
   for (int i = 0; i < b->n_feeds; i++) b->feeds[i].tensor = tensor_at(s, b->origins[i]);
+  situ_status status = NULL;
   if (b->n_fetches)
-    TRY(n_others ? run_recorded(b, s, others, n_others, found, arena)
-                 : situ_session_run_on_device(b->session, b->feeds, b->n_feeds, b->fetches,
-                                              b->n_fetches, found));
+    status = n_others ? run_recorded(b, s, others, n_others, found, arena)
+                      : situ_session_run_on_device(b->session, b->feeds, b->n_feeds, b->fetches,
+                                                   b->n_fetches, found);
+  count_idle_memory(s, b);
+  if (status) return status;
   for (int i = 0; i < s->n_sources; i++) {
     const int sparse = b->fetch_of[s->n_sources + i];
     results[i] = b->fetch_of[i] < 0 ? NULL : found[b->fetch_of[i]];

@@ -177,6 +177,15 @@ static situ_status init(struct frame *frame, struct state *state, situ_tensor *c
   return bind_calls(frame);
 }
 
+static uint64_t count_bytes(const struct frame *frame) {
+  uint64_t bytes = 0;
+  for (int32_t i = 0; i < frame->program->n_lanes; i++)
+    if (frame->blocks[i]) bytes += frame->blocks[i]->bytes;
+  for (int32_t i = 0; i < frame->program->n_fetches; i++)
+    if (frame->results[i]) bytes += situ_tensor_bytes(frame->results[i]);
+  return bytes;
+}
+
 situ_status frame_create(const struct program *program, struct state *state,
                          situ_tensor *const *feeds, struct frame **out) {
   struct frame *frame = calloc(1, sizeof *frame);
@@ -184,11 +193,13 @@ situ_status frame_create(const struct program *program, struct state *state,
   frame->program = program;
   frame->state = state;
   const situ_status status = init(frame, state, feeds);
-  if (status)
+  if (status) {
     frame_destroy(frame);
-  else
-    *out = frame;
-  return status;
+    return status;
+  }
+  frame->bytes = count_bytes(frame);
+  *out = frame;
+  return NULL;
 }
 
 uint64_t frame_device_bytes(const struct frame *frame) {

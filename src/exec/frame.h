@@ -47,7 +47,7 @@ struct frame {
   int32_t n_states;
   _Atomic(situ_status) error;        /* first error of a kernel in the current run */
   bool constants_ready;              /* commands with `once` have run */
-  uint64_t idle_bytes;               /* device memory held while idle */
+  uint64_t bytes;                    /* memory of blocks and results */
   struct cancellation *cancellation; /* of the current run, or NULL */
   int32_t *counters;                 /* staging buffer for the counters of numeric checks */
   struct patience *patience; /* with dynamic_order: how long the host op may block; else NULL */

@@ -83,19 +83,70 @@ static void keeps_programs_in_use(void **state) {
   (void)state;
   struct program_cache cache = empty_cache(2);
   struct item *first = add(&cache, 0, &last), *second = add(&cache, 1, &last);
-  assert_null(program_cache_begin_run(&first->cached));
+  assert_null(program_cache_begin_run(&cache, &first->cached));
   add(&cache, 2, &last);
   assert_int_equal(last_destroyed, 1);
   second = find(&cache, 2, &last);
-  assert_null(program_cache_begin_run(&second->cached));
+  assert_null(program_cache_begin_run(&cache, &second->cached));
   add(&cache, 3, &last); /* all are in use */
   assert_int_equal(cache.count, 3);
   program_cache_clear(&cache);
   assert_int_equal(cache.count, 2);
-  program_cache_end_run(&first->cached, NULL);
-  program_cache_end_run(&second->cached, NULL);
+  program_cache_end_run(&cache, &first->cached, NULL);
+  program_cache_end_run(&cache, &second->cached, NULL);
   program_cache_clear(&cache);
   assert_int_equal(cache.count, 0);
+}
+
+static int last_shrunk;
+
+static void note_shrunk(struct cached_program *cached) {
+  last_shrunk = ((struct item *)cached)->number;
+}
+
+/* Ends a run of a program that then holds some memory. */
+static void run(struct program_cache *cache, struct item *item, uint64_t mebibytes) {
+  item->cached.last_run = ++cache->runs;
+  program_cache_set_idle(cache, &item->cached, mebibytes << 20);
+}
+
+static void frees_memory_of_programs_that_ran_least_recently(void **state) {
+  (void)state;
+  struct program_cache cache = empty_cache(8);
+  cache.shrink = note_shrunk;
+  struct item *items[4];
+  for (int i = 0; i < 4; i++) items[i] = add(&cache, i, &last);
+  last_shrunk = -1;
+  run(&cache, items[0], 100);
+  run(&cache, items[1], 100);
+  run(&cache, items[0], 100);
+  assert_int_equal(last_shrunk, -1); /* two of the largest */
+  run(&cache, items[2], 10);
+  assert_int_equal(last_shrunk, 1);
+  assert_int_equal(cache.idle_bytes, 110 << 20);
+  assert_int_equal(cache.count, 4);
+  assert_null(program_cache_begin_run(&cache, &items[3]->cached)); /* needs a new frame */
+  assert_int_equal(last_shrunk, 0);
+  assert_int_equal(cache.idle_bytes, 10 << 20);
+  program_cache_end_run(&cache, &items[3]->cached, NULL);
+  program_cache_clear(&cache);
+  assert_int_equal(cache.idle_bytes, 0);
+}
+
+static void memory_of_running_programs_stays(void **state) {
+  (void)state;
+  struct program_cache cache = empty_cache(8);
+  cache.shrink = note_shrunk;
+  struct item *first = add(&cache, 0, &last), *second = add(&cache, 1, &last);
+  last_shrunk = -1;
+  run(&cache, first, 60);
+  first->cached.active = 1;
+  run(&cache, second, 61);
+  program_cache_shrink(&cache, 0);
+  assert_int_equal(last_shrunk, 1);
+  assert_int_equal(cache.idle_bytes, 60 << 20);
+  first->cached.active = 0;
+  program_cache_clear(&cache);
 }
 
 static void forgets_programs_in_use(void **state) {
@@ -104,7 +155,7 @@ static void forgets_programs_in_use(void **state) {
   struct cached_program *recent = NULL;
   struct item *first = add(&cache, 0, &recent);
   add(&cache, 1, &last);
-  program_cache_begin_run(&first->cached);
+  program_cache_begin_run(&cache, &first->cached);
   program_cache_forget(&cache);
   assert_null(recent);
   assert_null(find(&cache, 0, &recent));
@@ -219,15 +270,42 @@ static void sessions_compile_each_shape_once(void **state) {
   situ_graph_release(graph);
 }
 
+/* Compiled programs stay, the memory that they hold does not. */
+static void sessions_bound_the_memory_of_many_shapes(void **state) {
+  (void)state;
+  situ_graph *graph = situ_graph_create();
+  const situ_value x =
+      situ_placeholder(graph, "x", SITU_FLOAT, (situ_shape){.rank = 1, .dim = {SITU_ANY}});
+  const situ_value y = emit1(graph, "Relu", x);
+  situ_session *session = NULL;
+  OK(situ_session_create(graph, NULL, &session));
+  for (int i = 0; i < 40; i++) {
+    situ_feed feed = {.value = x, .tensor = floats(SITU_SHAPE((1 << 20) + i), NULL)};
+    situ_tensor *result = NULL;
+    OK(situ_session_run(session, &feed, 1, &y, 1, &result));
+    situ_tensor_release(result);
+    situ_tensor_release(feed.tensor);
+    assert_true(session->programs.idle_bytes <= MIN_IDLE_BYTES);
+  }
+  assert_true(session->programs.idle_bytes > 0);
+  assert_int_equal(session->programs.count, 40);
+  situ_session_release(session);
+  situ_graph_release(graph);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(finds_what_was_added),
-                                     cmocka_unit_test(evicts_the_least_recently_used),
-                                     cmocka_unit_test(keeps_programs_in_use),
-                                     cmocka_unit_test(forgets_programs_in_use),
-                                     cmocka_unit_test(recent_program_is_tried_first),
-                                     cmocka_unit_test(owner_decides_among_equal_keys),
-                                     cmocka_unit_test(long_keys_grow),
-                                     cmocka_unit_test(keys_tell_attributes_apart),
-                                     cmocka_unit_test(sessions_compile_each_shape_once)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(finds_what_was_added),
+      cmocka_unit_test(evicts_the_least_recently_used),
+      cmocka_unit_test(keeps_programs_in_use),
+      cmocka_unit_test(frees_memory_of_programs_that_ran_least_recently),
+      cmocka_unit_test(memory_of_running_programs_stays),
+      cmocka_unit_test(forgets_programs_in_use),
+      cmocka_unit_test(recent_program_is_tried_first),
+      cmocka_unit_test(owner_decides_among_equal_keys),
+      cmocka_unit_test(long_keys_grow),
+      cmocka_unit_test(keys_tell_attributes_apart),
+      cmocka_unit_test(sessions_compile_each_shape_once),
+      cmocka_unit_test(sessions_bound_the_memory_of_many_shapes)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
