@@ -36,6 +36,24 @@ def test_model_in_hdf5(name, tmp_path):
     assert again.fit(x, y, epochs=1, verbose=0, shuffle=False).history["loss"] == before
 
 
+@pytest.mark.parametrize("name", ["m.h5", "m.weights.h5"])
+def test_failed_save_keeps_the_old_file(name, tmp_path, monkeypatch):
+    pytest.importorskip("h5py")
+    model, path = small(), tmp_path / name
+    save = model.save_weights if "weights" in name else model.save
+    save(path)
+    before = path.read_bytes()
+
+    def fail(variables):
+        raise RuntimeError("a variable cannot be read")
+
+    monkeypatch.setattr("situ._src.keras.weights.values", fail)
+    with pytest.raises(RuntimeError, match="cannot be read"):
+        save(path)
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == [name]
+
+
 def test_layout_is_that_of_keras(tmp_path):
     h5py = pytest.importorskip("h5py")
     model = small()

@@ -2,10 +2,17 @@
 """hdf5.py: models and weights in HDF5, in the layout of Keras 2: a group per layer with its
 weights, the configuration as JSON in attributes. Requires h5py."""
 
+from __future__ import annotations
+
+import contextlib
+import io
 import json
+from collections.abc import Iterator
+from typing import Any
 
 import numpy
 
+import _situ
 from situ._src.framework import logs, style
 from situ._src.keras import context, weights
 from situ._src.keras.registry import LAYERS, to_json_value
@@ -52,6 +59,16 @@ def opened(path, mode="r"):
     if h5py is None:
         raise ImportError(f"{path} is a file of HDF5: `pip install h5py` to read it.")
     return h5py.File(path, mode)
+
+
+@contextlib.contextmanager
+def replacing(path: str) -> Iterator[Any]:
+    """Yields a new HDF5 file, which replaces `path` once it is complete: a crash or an error
+    leaves the old file."""
+    buffer = io.BytesIO()
+    with opened(buffer, "w") as file:
+        yield file
+    _situ.replace_file(path, buffer.getbuffer())
 
 
 # Weights
@@ -159,7 +176,7 @@ def _give(layer, values, skip_mismatch):
 
 def write_model(path, model, training):
     """Writes a model; `training` holds the arguments of compile as JSON values, or None."""
-    with opened(path, "w") as file:
+    with replacing(path) as file:
         file.attrs["backend"] = b"tensorflow"
         file.attrs["keras_version"] = style.VERSIONS["v2"].encode()
         config = {

@@ -145,7 +145,7 @@ class Saving:
             )
         path = _target(filepath, overwrite)
         if hdf5.wanted(path, save_format):
-            with hdf5.opened(path, "w") as file:
+            with hdf5.replacing(path) as file:
                 if path.endswith(".weights.h5"):
                     archive.write_weights(file, self)
                 else:

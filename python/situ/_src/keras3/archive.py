@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy
 
+import _situ
 from situ._src.framework import logs
 from situ._src.keras import context, hdf5, weights
 from situ._src.keras.layer import Layer
@@ -171,16 +172,12 @@ def write(model: Any, path: str, include_optimizer: bool = True) -> None:
     buffer = io.BytesIO()
     with hdf5.opened(buffer, "w") as file:
         write_weights(file, model, compiled is not None)
-    temporary = f"{path}.{os.getpid()}.tmp"
-    try:
-        with zipfile.ZipFile(temporary, "w") as archive:
-            archive.writestr("metadata.json", json.dumps(metadata))
-            archive.writestr("config.json", json.dumps(config))
-            archive.writestr(_WEIGHTS, buffer.getvalue())
-        os.replace(temporary, path)
-    finally:
-        if os.path.exists(temporary):
-            os.remove(temporary)
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        archive.writestr("metadata.json", json.dumps(metadata))
+        archive.writestr("config.json", json.dumps(config))
+        archive.writestr(_WEIGHTS, buffer.getbuffer())
+    _situ.replace_file(path, content.getbuffer())
 
 
 def _compile_config(model):
