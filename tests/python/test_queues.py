@@ -165,11 +165,14 @@ def test_a_list_of_one_tensor_comes_back_as_a_tensor():
         )
 
 
-def test_no_files_are_an_error_and_not_an_endless_loop(tmp_path):
+@pytest.mark.parametrize("kind", ["match", "constant"])
+def test_no_files_are_an_error_and_not_an_endless_loop(kind, tmp_path):
     with tf.Graph().as_default(), tf.Session() as sess:
-        queue = tf.train.string_input_producer(
-            tf.train.match_filenames_once(str(tmp_path / "none-*"))
-        )
+        if kind == "match":
+            names = tf.train.match_filenames_once(str(tmp_path / "none-*"))
+        else:
+            names = tf.constant([], tf.string)
+        queue = tf.train.string_input_producer(names)
         sess.run(tf.local_variables_initializer())
         coordinator = tf.train.Coordinator()
         threads = tf.train.start_queue_runners(sess, coordinator)

@@ -137,14 +137,14 @@ def string_input_producer(
     """Returns a queue of strings, usually file names; arguments as in input_producer.
 
     Raises:
-      ValueError: If the list of strings is empty. An empty tensor of unknown shape fails when it
+      ValueError: If the list of strings is empty. An empty tensor fails when it
         is enqueued.
     """
     if not hasattr(string_tensor, "dtype") and not len(string_tensor):
         raise ValueError(NO_STRINGS)
     with name_scope(name, "input_producer", [string_tensor]) as scope:
         tensor = convert_to_tensor(string_tensor, "string")
-        if not tensor.shape.is_fully_defined():  # a runner would add nothing, for ever
+        if not tensor.shape.num_elements():  # a runner would add nothing, for ever
             enough = OPS["Greater"](OPS["Size"](tensor), 0)
             with get_default_graph().control_dependencies([Assert(enough, [NO_STRINGS])]):
                 tensor = identity(tensor)
