@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * py_func.c: calls Python functions from PyFunc nodes. */
 #include "situ_python.h"
+#include "watch.h"
 
 #include <string.h>
 
@@ -47,6 +48,10 @@ situ_status script_exception(void) {
   PyObject *type = NULL, *value = NULL, *trace = NULL;
   PyErr_Fetch(&type, &value, &trace);
   PyErr_NormalizeException(&type, &value, &trace);
+  if (type && !PyErr_GivenExceptionMatches(type, PyExc_Exception) && watch_is_active()) {
+    PyErr_Restore(type, value, trace); /* Ctrl-C and sys.exit() end the program, not the run */
+    return situ_status_create(SITU_CANCELLED, "A Python function was interrupted.");
+  }
   situ_code code = SITU_UNKNOWN;
   for (size_t i = sizeof codes / sizeof *codes; i-- > 0;)
     if (type && PyErr_GivenExceptionMatches(type, *codes[i].type)) code = codes[i].code;

@@ -21,6 +21,8 @@ static bool stop(void *context) {
 /* Polled by blocked runs. */
 static bool interrupted(void) { return running && stop(running); }
 
+bool watch_is_active(void) { return running; }
+
 void watch_prepare(void) {
   main_thread = PyThread_get_thread_ident();
   situ_interrupt_set(interrupted);

@@ -40,6 +40,10 @@ PyObject *watch_raise(situ_status status, struct graph_object *graph);
  * signal handler. */
 situ_status watch_call(situ_status (*function)(void *context), void *context);
 
+/* Returns whether the caller is in a watched call of its own thread, which raises a pending
+ * exception. */
+bool watch_is_active(void);
+
 /* Stores the main thread, which receives signals. */
 void watch_prepare(void);
 

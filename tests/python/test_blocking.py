@@ -111,7 +111,7 @@ def test_closing_a_session_ends_its_runs():
 
 
 INTERRUPTED = """
-    import os, signal, threading
+    import os, signal, threading, time
     import situ as tf
     tf1 = tf.compat.v1
 
@@ -131,7 +131,27 @@ INTERRUPTED = """
         while not stop.wait(0.2):  # until the program says that it has seen one
             os.kill(os.getpid(), signal.SIGINT)
 
-    for wait in (queue.dequeue, take, lambda: full.enqueue(2.0), lambda: session.run(taken)):
+    def asleep(x):
+        time.sleep(600)
+        return x
+
+    def elements():
+        yield asleep(1)
+
+    with graph.as_default():
+        slow = tf1.py_func(asleep, [tf.constant(1)], tf.int32)
+    data = tf.data.Dataset
+    for wait in (
+        queue.dequeue,
+        take,
+        lambda: full.enqueue(2.0),
+        lambda: session.run(taken),
+        lambda: list(data.from_generator(elements, tf.int32)),
+        lambda: list(data.range(2).map(lambda x: tf.py_function(asleep, [x], tf.int64))),
+        lambda: tf.py_function(asleep, [1], tf.int32),
+        tf.function(lambda: tf.numpy_function(asleep, [1], tf.int64)),
+        lambda: session.run(slow),
+    ):
         stop = threading.Event()
         thread = threading.Thread(target=interrupt, args=(stop,))
         try:
@@ -153,5 +173,5 @@ INTERRUPTED = """
 
 def test_an_interrupt_ends_what_waits(python):
     result = python(INTERRUPTED)
-    assert result.out.split("\n")[:5] == ["interrupted"] * 4 + ["1.0"], result.err
+    assert result.out.split("\n")[:10] == ["interrupted"] * 9 + ["1.0"], result.err
     assert result.code == 0
