@@ -114,6 +114,7 @@ struct binding {
 /* State shared by all cursors of an iterator. */
 struct iteration {
   _Atomic bool stopping;      /* the iterator is being released: cursors fail */
+  _Atomic bool interrupted;   /* a call of next was interrupted: a thread may be blocked for long */
   _Atomic bool log_placement; /* functions log their placement when they are compiled */
   pthread_mutex_t lock;       /* guards the members below */
   struct function_session {

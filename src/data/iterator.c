@@ -28,12 +28,26 @@ static void stop(struct situ_iterator *iterator) {
   iterator->dataset = NULL;
 }
 
-static void destroy(struct resource *resource) {
-  struct situ_iterator *iterator = (struct situ_iterator *)resource;
+static void *finish(void *context) {
+  struct situ_iterator *iterator = context;
   stop(iterator);
   pthread_mutex_destroy(&iterator->lock);
   pthread_mutex_destroy(&iterator->iteration.lock);
   free(iterator);
+  return NULL;
+}
+
+/* After an interrupt, a thread of the iterator may be blocked for long, such as a Python generator
+ * that sleeps: then another thread waits for it. */
+static void destroy(struct resource *resource) {
+  struct situ_iterator *iterator = (struct situ_iterator *)resource;
+  pthread_t thread;
+  atomic_store(&iterator->iteration.stopping, true);
+  if (atomic_load(&iterator->iteration.interrupted) &&
+      !pthread_create(&thread, NULL, finish, iterator))
+    pthread_detach(thread);
+  else
+    finish(iterator);
 }
 
 static const struct resource_kind iterator_resource = {"iterator", destroy};

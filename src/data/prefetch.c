@@ -160,6 +160,7 @@ situ_status prefetch_pop(struct prefetch *prefetch, situ_tensor **components, bo
     prefetch->consumer_waits = true;
     status = cursor_wait(&prefetch->filled, &prefetch->lock);
   }
+  if (!entry->done) atomic_store(&prefetch->work.source->iteration->interrupted, true);
   prefetch->consumer_waits = false;
   bool wake = false;
   if (!status && entry->end) {

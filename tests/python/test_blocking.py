@@ -147,6 +147,8 @@ INTERRUPTED = """
         lambda: full.enqueue(2.0),
         lambda: session.run(taken),
         lambda: list(data.from_generator(elements, tf.int32)),
+        lambda: list(data.from_generator(elements, tf.int32).prefetch(2)),
+        lambda: list(data.range(2).map(lambda x: tf.py_function(asleep, [x], tf.int64), 2)),
         lambda: list(data.range(2).map(lambda x: tf.py_function(asleep, [x], tf.int64))),
         lambda: tf.py_function(asleep, [1], tf.int32),
         tf.function(lambda: tf.numpy_function(asleep, [1], tf.int64)),
@@ -173,5 +175,5 @@ INTERRUPTED = """
 
 def test_an_interrupt_ends_what_waits(python):
     result = python(INTERRUPTED)
-    assert result.out.split("\n")[:10] == ["interrupted"] * 9 + ["1.0"], result.err
+    assert result.out.split("\n")[:12] == ["interrupted"] * 11 + ["1.0"], result.err
     assert result.code == 0
