@@ -44,7 +44,7 @@ situ_status op_no_shape(struct call *call) {
 situ_status op_need_rank(const struct call *call, int i, int rank, const char *what) {
   const int given = call->in[i].shape.rank;
   if (given == SITU_ANY || given == rank) return NULL;
-  return INVALID("%s must have rank %d but has rank %d", what, rank, given);
+  return INVALID("Shape must be rank %d but is rank %d (%s)", rank, given, what);
 }
 
 situ_status op_equal_shapes(struct call *call) {

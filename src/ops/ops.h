@@ -64,6 +64,7 @@
   X(ctc) \
   X(ctc_beam) \
   X(non_max_suppression) \
+  X(combined_non_max_suppression) \
   X(svd_qr_eigh) \
   X(fft)
 /* clang-format on */

@@ -28,8 +28,21 @@ static bool is_reusable(const struct builder *builder, const struct recording *r
   return true;
 }
 
+/* InvalidArgument if the number of elements overflows, as in TensorFlow. */
+static situ_status check_count(const situ_shape *shape) {
+  int64_t count = 1, next;
+  for (int d = 0; d < shape->rank; d++) {
+    if (__builtin_mul_overflow(count, shape->dim[d], &next))
+      return INVALID("Encountered overflow when multiplying %lld with %lld, result: -1",
+                     (long long)count, (long long)shape->dim[d]);
+    count = next;
+  }
+  return NULL;
+}
+
 static situ_status count_bytes(const struct operand *operand, size_t *bytes) {
   if (shape_bytes(operand->type, &operand->shape, bytes)) return NULL;
+  TRY(check_count(&operand->shape));
   char shape[256];
   return situ_status_create(SITU_RESOURCE_EXHAUSTED,
                             "OOM when allocating tensor with shape%s and type %s: more bytes than "

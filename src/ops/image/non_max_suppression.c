@@ -1,106 +1,215 @@
 /* SPDX-License-Identifier: Apache-2.0
- * non_max_suppression.c: non-maximum suppression of bounding boxes. */
+ * non_max_suppression.c: non-maximum suppression of bounding boxes, in all versions of the op. */
+#include <math.h>
 #include <stdlib.h>
 
+#include "host/half.h"
+#include "ops/image/suppression.h"
 #include "ops/ops.h"
+#include "schema/schema.h"
+#include "tensor/number.h"
 #include "tensor/shape.h"
 #include "tensor/tensor.h"
 
-struct box {
-  float score;
-  int32_t number;
-};
+/* Shapes */
 
-static int best_first(const void *a, const void *b) {
-  const struct box *x = a, *y = b;
-  if (x->score != y->score) return x->score < y->score ? 1 : -1;
-  return x->number - y->number;
+static situ_status need_dim(const situ_shape *shape, int d, int64_t size) {
+  if (shape->rank == SITU_ANY || shape->dim[d] == SITU_ANY || shape->dim[d] == size) return NULL;
+  return INVALID("Dimension must be %lld but is %lld", (long long)size, (long long)shape->dim[d]);
 }
 
-static float smaller(float a, float b) { return a < b ? a : b; }
-static float larger(float a, float b) { return a > b ? a : b; }
-
-/* The part that two boxes have in common of what they cover together: [y1, x1, y2, x2], whichever
- * corners these are. */
-static float overlap(const float *a, const float *b) {
-  const float top_a = smaller(a[0], a[2]), low_a = larger(a[0], a[2]);
-  const float left_a = smaller(a[1], a[3]), right_a = larger(a[1], a[3]);
-  const float top_b = smaller(b[0], b[2]), low_b = larger(b[0], b[2]);
-  const float left_b = smaller(b[1], b[3]), right_b = larger(b[1], b[3]);
-  const float area_a = (low_a - top_a) * (right_a - left_a);
-  const float area_b = (low_b - top_b) * (right_b - left_b);
-  if (area_a <= 0 || area_b <= 0) return 0;
-  const float high = larger(smaller(low_a, low_b) - larger(top_a, top_b), 0);
-  const float wide = larger(smaller(right_a, right_b) - larger(left_a, left_b), 0);
-  return high * wide / (area_a + area_b - high * wide);
+/* Boxes [n, columns], scores [n] and scalars; input 0 may be square. */
+static situ_status check_inputs(const struct call *call, bool square) {
+  const situ_shape *boxes = &call->in[0].shape, *scores = &call->in[1].shape;
+  TRY(op_need_rank(call, 0, 2, "boxes"));
+  TRY(op_need_rank(call, 1, 1, "scores"));
+  for (int i = 2; i < call->n_in; i++) TRY(op_need_rank(call, i, 0, call->schema->inputs[i].name));
+  if (scores->rank == 1 && boxes->rank == 2 && scores->dim[0] != SITU_ANY &&
+      boxes->dim[0] != SITU_ANY && scores->dim[0] != boxes->dim[0])
+    return INVALID("Dimensions must be equal, but are %lld and %lld", (long long)boxes->dim[0],
+                   (long long)scores->dim[0]);
+  if (!square) return need_dim(boxes, 1, 4);
+  return boxes->rank == 2 && boxes->dim[0] != SITU_ANY ? need_dim(boxes, 1, boxes->dim[0]) : NULL;
 }
 
-static float number_of(const situ_tensor *tensor) {
-  return *(const float *)situ_tensor_data(tensor);
+static situ_status indices_shape(struct call *call) {
+  call->out[0].shape = (situ_shape){1, {SITU_ANY}};
+  return check_inputs(call, false);
 }
 
-static situ_status need_boxes(const struct compute *compute) {
-  const situ_shape *boxes = &compute->in[0]->shape, *scores = &compute->in[1]->shape;
-  const float most = number_of(compute->in[3]);
-  if (boxes->rank != 2 || boxes->dim[1] != 4) return INVALID("boxes must have 4 columns");
-  if (scores->rank != 1 || scores->dim[0] != boxes->dim[0])
-    return INVALID("scores has incompatible shape");
-  if (!(most >= 0 && most <= 1)) return INVALID("iou_threshold must be in [0, 1]");
+static situ_status overlaps_shape(struct call *call) {
+  call->out[0].shape = (situ_shape){1, {SITU_ANY}};
+  return check_inputs(call, true);
+}
+
+/* Indices, scores if the op returns them, and the number of selected boxes. */
+static situ_status padded_shape(struct call *call) {
+  int64_t size = SITU_ANY;
+  bool known = false;
+  TRY(check_inputs(call, false));
+  if (call_bool(call, "pad_to_max_output_size")) TRY(op_host_scalar(call, 2, &size, &known));
+  if (known && size < 0)
+    return INVALID("max_output_size must be non-negative, got %lld", (long long)size);
+  for (int i = 0; i < call->n_out - 1; i++)
+    call->out[i].shape = (situ_shape){1, {known ? size : SITU_ANY}};
+  call->out[call->n_out - 1].shape = SITU_SCALAR;
   return NULL;
 }
 
-static situ_status compute_best(struct compute *compute) {
-  TRY(need_boxes(compute));
-  const float *boxes = situ_tensor_data(compute->in[0]), *scores = situ_tensor_data(compute->in[1]);
-  const int64_t n = compute->in[1]->shape.dim[0];
-  const int32_t want = *(const int32_t *)situ_tensor_data(compute->in[2]);
-  const float iou = number_of(compute->in[3]), least = number_of(compute->in[4]);
-  struct box *order = malloc((size_t)(n + 1) * sizeof *order);
-  int32_t *kept = malloc((size_t)(n + 1) * sizeof *kept);
-  situ_status status = order && kept ? NULL : NO_MEMORY();
-  int64_t count = 0, found = 0;
-  for (int64_t i = 0; !status && i < n; i++)
-    if (scores[i] > least) order[count++] = (struct box){scores[i], (int32_t)i};
-  if (!status) qsort(order, (size_t)count, sizeof *order, best_first);
-  for (int64_t i = 0; !status && i < count && found < want; i++) {
-    bool covered = false;
-    for (int64_t k = 0; !covered && k < found; k++)
-      covered = overlap(boxes + 4 * (int64_t)order[i].number, boxes + 4 * (int64_t)kept[k]) > iou;
-    if (!covered) kept[found++] = order[i].number;
+/* Computation */
+
+static float scalar_at(const struct compute *compute, int i) {
+  const situ_tensor *tensor = compute->in[i];
+  return (float)number_at(tensor->type, situ_tensor_data(tensor), 0);
+}
+
+static float *as_floats(const situ_tensor *tensor) {
+  const int64_t n = situ_shape_count(tensor->shape);
+  float *result = malloc((size_t)(n + 1) * sizeof *result);
+  for (int64_t i = 0; result && i < n; i++)
+    result[i] = (float)number_at(tensor->type, situ_tensor_data(tensor), i);
+  return result;
+}
+
+static situ_status check_limits(const struct suppression *s, bool bounded) {
+  if (bounded && !(s->overlap >= 0 && s->overlap <= 1))
+    return INVALID("iou_threshold must be in [0, 1]");
+  if (s->most < 0) return INVALID("output size must be non-negative");
+  if (!(s->sigma >= 0)) return INVALID("soft_nms_sigma must be non-negative");
+  return NULL;
+}
+
+static float given_overlap(const void *context, int64_t a, int64_t b) {
+  const situ_tensor *overlaps = context;
+  return ((const float *)situ_tensor_data(overlaps))[a * overlaps->shape.dim[1] + b];
+}
+
+static void put_score(situ_type type, void *out, int64_t i, float score) {
+  if (type == SITU_HALF)
+    half_from_float(&score, (uint16_t *)out + i, 1);
+  else
+    ((float *)out)[i] = score;
+}
+
+static situ_status return_selection(struct compute *compute, const struct selection *selection,
+                                    int64_t most) {
+  const struct call *call = compute->call;
+  const bool padded = call->n_out > 1 && call_bool(call, "pad_to_max_output_size");
+  const int64_t n = padded ? most : selection->count;
+  void *index, *score = NULL, *count;
+  TRY(compute_output(compute, 0, (situ_shape){1, {n}}, &index));
+  if (call->n_out == 3) TRY(compute_output(compute, 1, (situ_shape){1, {n}}, &score));
+  for (int64_t i = 0; i < n; i++) {
+    const bool valid = i < selection->count;
+    ((int32_t *)index)[i] = valid ? selection->index[i] : 0;
+    if (score) put_score(call->out[1].type, score, i, valid ? selection->score[i] : 0);
   }
-  void *out = NULL;
-  if (!status) status = compute_output(compute, 0, (situ_shape){1, {found}}, &out);
-  for (int64_t k = 0; !status && k < found; k++) ((int32_t *)out)[k] = kept[k];
-  free(order);
-  free(kept);
+  if (call->n_out == 1) return NULL;
+  TRY(compute_output(compute, call->n_out - 1, SITU_SCALAR, &count));
+  *(int32_t *)count = (int32_t)selection->count;
+  return NULL;
+}
+
+static situ_status run(struct compute *compute, struct suppression *s, bool bounded) {
+  struct selection selection = {0};
+  float *scores = as_floats(compute->in[1]);
+  s->scores = scores;
+  s->n = situ_shape_count(compute->in[1]->shape);
+  s->most = *(const int32_t *)situ_tensor_data(compute->in[2]);
+  situ_status status = scores ? check_limits(s, bounded) : NO_MEMORY();
+  if (!status) status = suppression_run(s, &selection);
+  if (!status) status = return_selection(compute, &selection, s->most);
+  suppression_free(&selection);
+  free(scores);
   return status;
 }
 
-static situ_status best_shape(struct call *call) {
-  TRY(op_need_rank(call, 0, 2, "boxes"));
-  TRY(op_need_rank(call, 1, 1, "scores"));
-  call->out[0].shape = (situ_shape){1, {SITU_ANY}};
-  return NULL;
+static situ_status compute_boxes(struct compute *compute) {
+  TRY(check_inputs(compute->call, false));
+  const int n = compute->call->n_in;
+  float *boxes = as_floats(compute->in[0]);
+  if (!boxes) return NO_MEMORY();
+  struct suppression s = {
+      .overlap = n > 3 ? scalar_at(compute, 3) : (float)call_real(compute->call, "iou_threshold"),
+      .least = n > 4 ? scalar_at(compute, 4) : -INFINITY,
+      .sigma = n > 5 ? scalar_at(compute, 5) : 0,
+      .similarity = suppression_box_iou,
+      .context = boxes};
+  const situ_status status = run(compute, &s, true);
+  free(boxes);
+  return status;
 }
 
+static situ_status compute_overlaps(struct compute *compute) {
+  TRY(check_inputs(compute->call, true));
+  struct suppression s = {.overlap = scalar_at(compute, 3),
+                          .least = scalar_at(compute, 4),
+                          .similarity = given_overlap,
+                          .context = compute->in[0]};
+  return run(compute, &s, false);
+}
+
+#define BOX_ARGS                                                 \
+  "boxes: Boxes [n, 4] as y1, x1, y2, x2 of opposite corners.\n" \
+  "scores: Score of each box, [n].\n"                            \
+  "max_output_size: Maximum number of boxes, a scalar.\n"        \
+  "iou_threshold: Boxes whose intersection over union with a better box is greater are removed."
+#define SCORE_ARG "\nscore_threshold: Boxes with a lower score are removed."
+#define PAD_ARG \
+  "\npad_to_max_output_size: Whether the results are padded with zeros to max_output_size."
+#define REALS "{half float}=float"
+#define SUPPRESSION(op, in, out, attributes, text, arguments, inputs_on_host, shapes, function) \
+  {                                                                                             \
+    .name = op, .inputs = in, .outputs = out, .attrs = attributes, .python = "", .doc = text,   \
+    .args = arguments, .devices = "CPU", .host = inputs_on_host, .flags = OP_NO_GRADIENT,       \
+    .shape = shapes, .compute = function                                                        \
+  }
+
 static const struct op_def op_defs[] = {
-    {.name = "NonMaxSuppressionV3",
-     .inputs = "boxes:float scores:float max_output_size:int32 iou_threshold:float "
-               "score_threshold:float",
-     .outputs = "selected_indices:int32",
-     .python = "",
-     .doc = "Greedy non-maximum suppression: the indices of the boxes with the best scores that do "
-            "not overlap.",
-     .args = "boxes: Boxes [n, 4] as y1, x1, y2, x2 of opposite corners.\n"
-             "scores: Score of each box, [n].\n"
-             "max_output_size: Maximum number of boxes, a scalar.\n"
-             "iou_threshold: Boxes whose intersection over union with a better box is greater are "
-             "removed.\n"
-             "score_threshold: Boxes with a lower score are removed.",
-     .devices = "CPU",
-     .flags = OP_NO_GRADIENT,
-     .shape = best_shape,
-     .compute = compute_best},
+    SUPPRESSION("NonMaxSuppression", "boxes:float scores:float max_output_size:int32",
+                "selected_indices:int32", "iou_threshold:float=0.5",
+                "Greedy non-maximum suppression with a constant threshold.", BOX_ARGS, NULL,
+                indices_shape, compute_boxes),
+    SUPPRESSION("NonMaxSuppressionV2",
+                "boxes:T scores:T max_output_size:int32 iou_threshold:T_threshold",
+                "selected_indices:int32", "T:" REALS " T_threshold:" REALS,
+                "Greedy non-maximum suppression with a threshold that is a tensor.", BOX_ARGS, NULL,
+                indices_shape, compute_boxes),
+    SUPPRESSION("NonMaxSuppressionV3",
+                "boxes:T scores:T max_output_size:int32 iou_threshold:T_threshold "
+                "score_threshold:T_threshold",
+                "selected_indices:int32", "T:" REALS " T_threshold:" REALS,
+                "Greedy non-maximum suppression: the indices of the boxes with the best scores "
+                "that do not overlap.",
+                BOX_ARGS SCORE_ARG, NULL, indices_shape, compute_boxes),
+    SUPPRESSION("NonMaxSuppressionV4",
+                "boxes:T scores:T max_output_size:int32 iou_threshold:T_threshold "
+                "score_threshold:T_threshold",
+                "selected_indices:int32 valid_outputs:int32",
+                "T:" REALS " T_threshold:" REALS " pad_to_max_output_size:bool=false",
+                "Greedy non-maximum suppression, with the number of selected boxes.",
+                BOX_ARGS SCORE_ARG PAD_ARG, "max_output_size", padded_shape, compute_boxes),
+    SUPPRESSION(
+        "NonMaxSuppressionV5",
+        "boxes:T scores:T max_output_size:int32 iou_threshold:T score_threshold:T "
+        "soft_nms_sigma:T",
+        "selected_indices:int32 selected_scores:T valid_outputs:int32",
+        "T:" REALS " pad_to_max_output_size:bool=false",
+        "Greedy or soft non-maximum suppression, with the scores of the selected boxes.",
+        BOX_ARGS SCORE_ARG
+        "\nsoft_nms_sigma: Standard deviation of soft suppression; 0 for the greedy one." PAD_ARG,
+        "max_output_size", padded_shape, compute_boxes),
+    SUPPRESSION(
+        "NonMaxSuppressionWithOverlaps",
+        "overlaps:float scores:float max_output_size:int32 overlap_threshold:float "
+        "score_threshold:float",
+        "selected_indices:int32", "",
+        "Greedy non-maximum suppression of boxes whose overlaps are given.",
+        "overlaps: Overlap of each pair of boxes, [n, n].\n"
+        "scores: Score of each box, [n].\n"
+        "max_output_size: Maximum number of boxes, a scalar.\n"
+        "overlap_threshold: Boxes with a greater overlap with a better box are removed." SCORE_ARG,
+        NULL, overlaps_shape, compute_overlaps),
 };
 
 OP_FAMILY(non_max_suppression, op_defs);

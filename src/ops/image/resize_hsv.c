@@ -2,6 +2,7 @@
  * resize_hsv.c: image resizing and RGB/HSV conversion, with gradients. */
 #include "ops/gradient.h"
 #include "ops/ops.h"
+#include "schema/schema.h"
 #include "tensor/shape.h"
 
 #define KERNELS "ops/image/resize_hsv.cl"
@@ -11,11 +12,19 @@ KERNEL_TABLE(resize_bilinear, NUMBER);
 KERNEL_TABLE(resize_nearest, NUMBER);
 KERNEL_TABLE(resize_area, NUMBER);
 KERNEL_TABLE(resize_bilinear_grad, REAL);
-KERNEL_TABLE(resize_nearest_grad, REAL);
+KERNEL_TABLE(resize_bicubic, NUMBER);
+KERNEL_TABLE(resize_bicubic_grad, REAL);
+KERNEL_TABLE(resize_nearest_grad, NUMBER);
 KERNEL_TABLE(rgb_to_hsv, REAL);
 KERNEL_TABLE(hsv_to_rgb, REAL);
 
 enum { IMAGE_GRAIN = 4096 };
+
+/* Whether the op has half_pixel_centers and they are on. */
+static bool has_centers(const struct call *call) {
+  const int attr = schema_attr(call->schema, "half_pixel_centers");
+  return attr >= 0 && call_bool(call, "half_pixel_centers");
+}
 
 /* The shape of input 0 with the height and width that input 1 holds. */
 static situ_status resize_shape(struct call *call) {
@@ -24,6 +33,8 @@ static situ_status resize_shape(struct call *call) {
   TRY(op_host_shape(call, 1, false, &size));
   if (size.rank != SITU_ANY && size.rank != 2)
     return INVALID("size must have 2 elements but has %d", size.rank);
+  if (call_bool(call, "align_corners") && has_centers(call))
+    return INVALID("If half_pixel_centers is True, align_corners must be False.");
   *out = (situ_shape){4, {SITU_ANY, SITU_ANY, SITU_ANY, SITU_ANY}};
   if (call->in[0].shape.rank == 4) *out = call->in[0].shape;
   for (int d = 0; d < 2; d++) out->dim[1 + d] = size.rank == 2 ? size.dim[d] : SITU_ANY;
@@ -82,6 +93,9 @@ static situ_status record_bilinear(struct call *call) {
 static situ_status record_nearest(struct call *call) {
   return record_resize(call, &resize_nearest_kernel, call_bool(call, "half_pixel_centers"));
 }
+static situ_status record_bicubic(struct call *call) {
+  return record_resize(call, &resize_bicubic_kernel, call_bool(call, "half_pixel_centers"));
+}
 static situ_status record_area(struct call *call) {
   return record_resize(call, &resize_area_kernel, false);
 }
@@ -97,6 +111,9 @@ static situ_status record_grad(struct call *call, const struct kernel *kernel) {
 
 static situ_status record_bilinear_grad(struct call *call) {
   return record_grad(call, &resize_bilinear_grad_kernel);
+}
+static situ_status record_bicubic_grad(struct call *call) {
+  return record_grad(call, &resize_bicubic_grad_kernel);
 }
 static situ_status record_nearest_grad(struct call *call) {
   return record_grad(call, &resize_nearest_grad_kernel);
@@ -135,6 +152,12 @@ static void bilinear_grad(struct gradient *g) {
       ATTRS(gradient_keep(g, "align_corners"), gradient_keep(g, "half_pixel_centers")));
 }
 
+static void bicubic_grad(struct gradient *g) {
+  g->dx[0] = gradient_emit(
+      g, "ResizeBicubicGrad", TERMS(g->dy[0], g->in[0]),
+      ATTRS(gradient_keep(g, "align_corners"), gradient_keep(g, "half_pixel_centers")));
+}
+
 /* An op of dy and the height and width of input 0, with the same rules. */
 static void resized_grad(struct gradient *g, const char *op) {
   const struct term size =
@@ -149,6 +172,7 @@ static void nearest_grad(struct gradient *g) { resized_grad(g, "ResizeNearestNei
 
 /* Second derivatives: what a gradient spreads over the pixels is linear in it. */
 static void bilinear_second(struct gradient *g) { resized_grad(g, "ResizeBilinear"); }
+static void bicubic_second(struct gradient *g) { resized_grad(g, "ResizeBicubic"); }
 static void nearest_second(struct gradient *g) { resized_grad(g, "ResizeNearestNeighbor"); }
 
 #define RULES "align_corners:bool=false half_pixel_centers:bool=false"
@@ -171,6 +195,20 @@ static const struct op_def op_defs[] = {
      .shape = resize_shape,
      .record = record_bilinear,
      .grad = bilinear_grad},
+    {.name = "ResizeBicubic",
+     .inputs = "images:T size:int32",
+     .outputs = "resized_images:float",
+     .attrs = "T:{" TYPE_NAMES_NUMBER "} " RULES,
+     .python = "",
+     .doc = "Resizes images with bicubic interpolation.",
+     .args = "images: Images [batch, height, width, channels].\n"
+             "size: New height and width.",
+     .samples = RESIZE_SAMPLES(CENTERS),
+     .host = "size",
+     .devices = EVERYWHERE,
+     .shape = resize_shape,
+     .record = record_bicubic,
+     .grad = bicubic_grad},
     {.name = "ResizeNearestNeighbor",
      .inputs = "images:T size:int32",
      .outputs = "resized_images:T",
@@ -200,7 +238,7 @@ static const struct op_def op_defs[] = {
     {.name = "ResizeBilinearGrad",
      .inputs = "grads:float original_image:T",
      .outputs = "output:T",
-     .attrs = "T:{float double} " RULES,
+     .attrs = "T:{float bfloat16 half double} " RULES,
      .doc = "The gradient of ResizeBilinear.",
      .args = "grads: Gradient of the resized images.\n"
              "original_image: Images before resizing, which determine the size of the result.",
@@ -210,10 +248,23 @@ static const struct op_def op_defs[] = {
      .shape = grad_like_shape,
      .record = record_bilinear_grad,
      .grad = bilinear_second},
+    {.name = "ResizeBicubicGrad",
+     .inputs = "grads:float original_image:T",
+     .outputs = "output:T",
+     .attrs = "T:{float double} " RULES,
+     .doc = "The gradient of ResizeBicubic.",
+     .args = "grads: Gradient of the resized images.\n"
+             "original_image: Images before resizing, which determine the size of the result.",
+     .samples = "[1,4,5,2] [1,2,3,2]; half_pixel_centers=true [2,3,2,1] [2,4,4,1]; "
+                "align_corners=true [1,5,7,1] [1,3,4,1]",
+     .devices = EVERYWHERE,
+     .shape = grad_like_shape,
+     .record = record_bicubic_grad,
+     .grad = bicubic_second},
     {.name = "ResizeNearestNeighborGrad",
      .inputs = "grads:T size:int32",
      .outputs = "output:T",
-     .attrs = "T:{float double} " RULES,
+     .attrs = "T:{uint8 int8 int32 half float double bfloat16} " RULES,
      .doc = "The gradient of ResizeNearestNeighbor.",
      .args = "grads: Gradient of the resized images.\n"
              "size: Height and width of the images before resizing.",

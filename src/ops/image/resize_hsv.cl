@@ -24,6 +24,37 @@ INLINE i64 image_nearest(i64 i, float scale, i64 centers, i64 corners, i64 size)
   return image_within((i64)whole, size);
 }
 
+/* A cubic convolution filter: the weight of a pixel at a distance of at most 2. */
+INLINE float image_cubic(float x, float a) {
+  return x < 1 ? ((a + 2) * x - (a + 3)) * x * x + 1
+               : x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : (float)0;
+}
+
+/* Weight k (0 to 3) of four neighbours of place `at`, and its index. With half-pixel centers,
+ * pixels outside have no weight, otherwise the border is repeated. Distances are multiples of
+ * 1/1024 as in TensorFlow, which has a table of weights. */
+struct image_taps {
+  i64 at[4];
+  float weight[4];
+};
+INLINE struct image_taps image_cubic_taps(i64 i, float scale, i64 centers, i64 size) {
+  const float place = image_place(i, scale, centers), whole = floor(place);
+  const float part = rint((place - whole) * (float)1024) / (float)1024;
+  const float a = centers ? (float)-0.5 : (float)-0.75;
+  struct image_taps taps;
+  float sum = 0;
+  for (int k = 0; k < 4; k++) {
+    const i64 at = (i64)whole - 1 + k;
+    taps.at[k] = image_within(at, size);
+    taps.weight[k] =
+        centers && at != taps.at[k] ? (float)0 : image_cubic(fabs(part + 1 - (float)k), a);
+    sum += taps.weight[k];
+  }
+  if (centers && fabs(sum) > (float)1e-35)
+    for (int k = 0; k < 4; k++) taps.weight[k] /= sum;
+  return taps;
+}
+
 /* Two neighbours in the input and how near the second is. */
 struct image_between {
   i64 low, high;
@@ -54,6 +85,25 @@ KERNEL(resize_bilinear, IN(T, x), OUT(float, y), SIZES(in), SIZE(n)) {
   const float e = (float)x[(bottom + across.high) * in[4] + c];
   const float upper = a + (b - a) * across.part, lower = d + (e - d) * across.part;
   y[i] = upper + (lower - upper) * down.part;
+}
+
+KERNEL(resize_bicubic, IN(T, x), OUT(float, y), SIZES(in), SIZE(n)) {
+  EACH(i, n);
+  UNPACK(in);
+  IMAGE_SCALES;
+  const i64 c = i % in[4], w = i / in[4] % in[3], h = i / in[4] / in[3] % in[2];
+  const i64 image = i / in[4] / in[3] / in[2];
+  const struct image_taps down = image_cubic_taps(h, tall, in[5], in[0]);
+  const struct image_taps across = image_cubic_taps(w, wide, in[5], in[1]);
+  float total = 0;
+  for (int r = 0; r < 4; r++) {
+    const i64 row = (image * in[0] + down.at[r]) * in[1];
+    float sum = 0;
+    for (int k = 0; k < 4; k++)
+      sum += across.weight[k] * (float)x[(row + across.at[k]) * in[4] + c];
+    total += down.weight[r] * sum;
+  }
+  y[i] = total;
 }
 
 KERNEL(resize_nearest, IN(T, x), OUT(T, y), SIZES(in), SIZE(n)) {
@@ -93,9 +143,26 @@ KERNEL(resize_area, IN(T, x), OUT(float, y), SIZES(in), SIZE(n)) {
 }
 #endif
 
-#if T_IS_REAL
+#if !T_IS_BOOL
 /* Gradients. Item i does one channel of one image: several outputs of the resizing may touch one
  * input. */
+KERNEL(resize_nearest_grad, IN(T, dy), OUT(T, dx), SIZES(in), SIZE(n)) {
+  EACH(i, n);
+  UNPACK(in);
+  IMAGE_SCALES;
+  const i64 c = i % in[4], image = i / in[4], plane = in[0] * in[1];
+  for (i64 k = 0; k < plane; k++) dx[(image * plane + k) * in[4] + c] = (T)0;
+  for (i64 h = 0; h < in[2]; h++) {
+    const i64 row = image * plane + image_nearest(h, tall, in[5], in[6], in[0]) * in[1];
+    for (i64 w = 0; w < in[3]; w++) {
+      const i64 to = (row + image_nearest(w, wide, in[5], in[6], in[1])) * in[4] + c;
+      dx[to] = (T)((C)dx[to] + (C)dy[((image * in[2] + h) * in[3] + w) * in[4] + c]);
+    }
+  }
+}
+#endif
+
+#if T_IS_REAL
 KERNEL(resize_bilinear_grad, IN(float, dy), OUT(T, dx), SIZES(in), SIZE(n)) {
   EACH(i, n);
   UNPACK(in);
@@ -119,17 +186,21 @@ KERNEL(resize_bilinear_grad, IN(float, dy), OUT(T, dx), SIZES(in), SIZE(n)) {
   }
 }
 
-KERNEL(resize_nearest_grad, IN(T, dy), OUT(T, dx), SIZES(in), SIZE(n)) {
+KERNEL(resize_bicubic_grad, IN(float, dy), OUT(T, dx), SIZES(in), SIZE(n)) {
   EACH(i, n);
   UNPACK(in);
   IMAGE_SCALES;
   const i64 c = i % in[4], image = i / in[4], plane = in[0] * in[1];
   for (i64 k = 0; k < plane; k++) dx[(image * plane + k) * in[4] + c] = (T)0;
   for (i64 h = 0; h < in[2]; h++) {
-    const i64 row = image * plane + image_nearest(h, tall, in[5], in[6], in[0]) * in[1];
+    const struct image_taps down = image_cubic_taps(h, tall, in[5], in[0]);
     for (i64 w = 0; w < in[3]; w++) {
-      const i64 to = (row + image_nearest(w, wide, in[5], in[6], in[1])) * in[4] + c;
-      dx[to] = (T)((C)dx[to] + (C)dy[((image * in[2] + h) * in[3] + w) * in[4] + c]);
+      const struct image_taps across = image_cubic_taps(w, wide, in[5], in[1]);
+      const C g = (C)dy[((image * in[2] + h) * in[3] + w) * in[4] + c];
+      for (int k = 0; k < 16; k++) {
+        const i64 at = (image * plane + down.at[k / 4] * in[1] + across.at[k % 4]) * in[4] + c;
+        dx[at] = (T)((C)dx[at] + g * (C)(down.weight[k / 4] * across.weight[k % 4]));
+      }
     }
   }
 }

@@ -22,26 +22,28 @@ static void add_real(struct strbuf *out, situ_type type, double value) {
   strbuf_append(out, words);
 }
 
-/* A text in quotes: what would end it or break the line is written as C writes it. */
-static void add_quoted(struct strbuf *out, situ_string text) {
+/* A string as C writes it, without quotes; bytes of UTF-8 characters stay. */
+static void add_escaped(struct strbuf *out, situ_string text) {
   static const char plain[] = "\"\\'\n\t\r", written[] = "\"\\'ntr";
-  strbuf_append(out, "\"");
   for (size_t i = 0; i < text.length; i++) {
-    const char *found = text.data[i] ? strchr(plain, text.data[i]) : NULL;
-    if (found) strbuf_append(out, "\\");
-    strbuf_append_n(out, found ? &written[found - plain] : &text.data[i], 1);
+    const unsigned char byte = (unsigned char)text.data[i];
+    const char *found = byte ? strchr(plain, byte) : NULL;
+    if (found)
+      strbuf_appendf(out, "\\%c", written[found - plain]);
+    else if (byte < ' ' || byte == 127)
+      strbuf_appendf(out, "\\%03o", (unsigned)byte);
+    else
+      strbuf_append_n(out, &text.data[i], 1);
   }
-  strbuf_append(out, "\"");
 }
 
 static void add_element(struct strbuf *out, const situ_tensor *tensor, int64_t i, bool quoted) {
   const void *data = situ_tensor_data(tensor);
   if (tensor->type == SITU_STRING) {
     const situ_string text = situ_tensor_string(tensor, i);
-    if (quoted)
-      add_quoted(out, text);
-    else
-      strbuf_append_n(out, text.data, text.length);
+    if (quoted) strbuf_append(out, "\"");
+    add_escaped(out, text);
+    if (quoted) strbuf_append(out, "\"");
   } else if (type_is_real(tensor->type)) {
     add_real(out, tensor->type, number_at(tensor->type, data, i));
   } else if (type_is_complex(tensor->type)) {

@@ -47,7 +47,7 @@ static const struct wrong table[] = {
     {"Reshape", {"f[6]", "i1,1,1,1,1,1,1,2,3"}, NULL, 0, "at most 8"},
     {"ExpandDims", {"f[2,3]", "i:3"}, NULL, 0, "[-3, 3), but got 3"},
     {"Fill", {"i2,-3", "f[]"}, NULL, 0, "Dimension 1 must be >= 0"},
-    {"Fill", {"i2,3", "f[1]"}, NULL, 0, "value must have rank 0 but has rank 1"},
+    {"Fill", {"i2,3", "f[1]"}, NULL, 0, "Shape must be rank 0 but is rank 1 (value)"},
     {"BroadcastTo", {"f[2,3]", "i2,4"}, NULL, 0, "Incompatible shapes: [2,3] vs. [2,4]"},
     {"BroadcastTo", {"f[2,3]", "i3"}, NULL, 0, "Incompatible shapes"},
     {"Slice", {"f[4]", "i3", "i2"}, NULL, 0, "Expected size[0] in [0, 1], but got 2"},

@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bounding_boxes.py: tf.image: draws and samples bounding boxes, non-maximum suppression."""
+"""bounding_boxes.py: tf.image: draws and samples bounding boxes."""
 
 from __future__ import annotations
 
-import collections
 import itertools
-
-import numpy
 
 from situ._src.framework import tensor_shape
 from situ._src.framework.api import OPS, export
@@ -14,16 +11,10 @@ from situ._src.framework.graph import scope
 from situ._src.framework.keywords import with_order
 from situ._src.ops.array_ops import cast, concat, constant, convert_to_tensor, op
 from situ._src.ops.random_ops import random_uniform, stateless_uniform
-from situ._src.ops.script_ops import on_host
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing takes long to import
     from situ._src.framework.type_aliases import Any, Tensor, TensorLike
-
-CombinedNonMaxSuppression = collections.namedtuple(
-    "CombinedNonMaxSuppression",
-    ["nmsed_boxes", "nmsed_scores", "nmsed_classes", "valid_detections"],
-)
 
 # RGBA, used in turn
 COLOURS: list = [
@@ -134,148 +125,6 @@ export(v1="image.draw_bounding_boxes")(
 )
 
 
-@export("image.non_max_suppression")
-def non_max_suppression(
-    boxes: TensorLike,
-    scores: TensorLike,
-    max_output_size: TensorLike,
-    iou_threshold: TensorLike = 0.5,
-    score_threshold: TensorLike = float("-inf"),
-    name: str | None = None,
-) -> Tensor:
-    """Selects boxes by score, dropping those that overlap a selected box too much.
-
-    Args:
-      boxes: A float32 tensor [boxes, 4] of two opposite corners y1, x1, y2, x2.
-      scores: A float32 tensor [boxes].
-      max_output_size: The largest number of boxes to select.
-      iou_threshold: Boxes with a larger intersection over union are dropped.
-      score_threshold: Boxes with a lower score are dropped.
-      name: A name for the operation (optional).
-
-    Returns:
-      An int32 tensor of the indices of selected boxes, the best first.
-    """
-    return op(
-        "NonMaxSuppressionV3",
-        boxes,
-        scores,
-        cast(convert_to_tensor(max_output_size), "int32"),
-        iou_threshold,
-        score_threshold,
-        name=name,
-    )
-
-
-def _intersection_over_union(box, boxes):
-    """Returns the intersection over union of a box and each of others."""
-    low, high = numpy.minimum(boxes[:, :2], boxes[:, 2:]), numpy.maximum(boxes[:, :2], boxes[:, 2:])
-    first, last = numpy.minimum(box[:2], box[2:]), numpy.maximum(box[:2], box[2:])
-    common = numpy.prod(numpy.maximum(numpy.minimum(high, last) - numpy.maximum(low, first), 0), 1)
-    both = numpy.prod(high - low, 1) + numpy.prod(last - first) - common
-    return numpy.where(both > 0, common / numpy.where(both > 0, both, 1), 0)
-
-
-def _select_boxes(boxes, scores, count, iou_threshold, score_threshold, sigma=0.0):
-    """Returns (indices, scores) of greedy non-maximum suppression; `sigma` > 0 is soft NMS."""
-    scores, selected, values = scores.astype("float64").copy(), [], []
-    alive = scores > score_threshold
-    while len(selected) < count and alive.any():
-        best = int(numpy.argmax(numpy.where(alive, scores, -numpy.inf)))
-        selected.append(best)
-        values.append(scores[best])
-        alive[best] = False
-        overlap = _intersection_over_union(boxes[best], boxes)
-        if sigma > 0:
-            scores = scores * numpy.exp(-(overlap**2) / (2 * sigma))
-            alive &= scores > score_threshold
-        else:
-            alive &= overlap <= iou_threshold
-    return numpy.array(selected, "int32"), numpy.array(values, "float32")
-
-
-@export("image.non_max_suppression_with_scores")
-def non_max_suppression_with_scores(
-    boxes: TensorLike,
-    scores: TensorLike,
-    max_output_size: TensorLike,
-    iou_threshold: TensorLike = 0.5,
-    score_threshold: TensorLike = float("-inf"),
-    soft_nms_sigma: TensorLike = 0.0,
-    name: str | None = None,
-) -> Any:
-    """Selects boxes by (soft) non-maximum suppression; returns (indices, scores)."""
-    with scope(name, "non_max_suppression_with_scores"):
-        return tuple(
-            on_host(
-                lambda b, s, n: _select_boxes(
-                    b, s, int(n), iou_threshold, score_threshold, soft_nms_sigma
-                ),
-                [boxes, scores, max_output_size],
-                ["int32", "float32"],
-                [[None], [None]],
-            )
-        )
-
-
-@export("image.combined_non_max_suppression")
-def combined_non_max_suppression(
-    boxes: TensorLike,
-    scores: TensorLike,
-    max_output_size_per_class: TensorLike,
-    max_total_size: TensorLike,
-    iou_threshold: TensorLike = 0.5,
-    score_threshold: TensorLike = float("-inf"),
-    pad_per_class: bool = False,
-    clip_boxes: bool = True,
-    name: str | None = None,
-) -> Any:
-    """Runs non-maximum suppression per class and returns the best boxes of each image, padded with
-    zeros: a named tuple (nmsed_boxes, nmsed_scores, nmsed_classes, valid_detections)."""
-
-    with scope(name, "combined_non_max_suppression"):
-
-        def call(boxes, scores):
-            batch, _, classes = scores.shape
-            size = (
-                min(max_total_size, max_output_size_per_class * classes)
-                if pad_per_class
-                else max_total_size
-            )
-            out = [
-                numpy.zeros((batch, size, 4), "float32"),
-                numpy.zeros((batch, size), "float32"),
-                numpy.zeros((batch, size), "float32"),
-                numpy.zeros(batch, "int32"),
-            ]
-            for i in range(batch):
-                detections = []
-                for c in range(classes):
-                    class_boxes = boxes[i, :, c if boxes.shape[2] > 1 else 0]
-                    which, _ = _select_boxes(
-                        class_boxes,
-                        scores[i, :, c],
-                        max_output_size_per_class,
-                        iou_threshold,
-                        score_threshold,
-                    )
-                    detections += [(scores[i, k, c], c, class_boxes[k]) for k in which]
-                detections = sorted(detections, key=lambda f: -f[0])[:size]
-                for k, (score, c, box) in enumerate(detections):
-                    out[0][i, k] = numpy.clip(box, 0, 1) if clip_boxes else box
-                    out[1][i, k], out[2][i, k] = score, c
-                out[3][i] = len(detections)
-            return out
-
-        result = on_host(
-            call,
-            [boxes, scores],
-            ["float32", "float32", "float32", "int32"],
-            [[None, None, 4], [None, None], [None, None], [None]],
-        )
-        return CombinedNonMaxSuppression(*result)
-
-
 _MAX_ATTEMPTS = 100
 
 
@@ -302,13 +151,34 @@ def _sampler(seeds, seed2=None):
 
 
 def _boxes(draw, height, width, ratios, areas, tries):
-    """Draws candidate boxes: (tops, lefts, heights, widths)."""
-    ratio, area = draw([tries], *ratios), draw([tries], *areas) * height * width
-    high = op("Sqrt", area / ratio)
-    wide = high * ratio
-    top = draw([tries], 0.0, 1.0) * (height - high)
-    left = draw([tries], 0.0, 1.0) * (width - wide)
-    return top, left, high, wide
+    """Draws candidate boxes: (tops, lefts, heights, widths, whether their areas are in range).
+
+    Sizes are whole pixels; the height is uniform between those of the smallest and largest area,
+    and changes by a pixel if rounding moves the area out of the range."""
+    ratio = draw([tries], *ratios)
+    least, most = areas[0] * height * width, areas[1] * height * width
+    low, high = op("Round", op("Sqrt", least / ratio)), op("Round", op("Sqrt", most / ratio))
+    high = op("Minimum", op("Minimum", high, op("Floor", (width + 0.5) / ratio)), height)
+    low = op("Minimum", low, high)
+    tall = op("Floor", low + draw([tries], 0.0, 1.0) * (high - low + 1.0))
+
+    def area(tall):
+        return tall * op("Round", tall * ratio)
+
+    one, zero = op("OnesLike", tall), op("ZerosLike", tall)
+    tall = tall + op("SelectV2", op("Less", area(tall), least), one, zero)
+    tall = tall - op("SelectV2", op("Greater", area(tall), most), one, zero)
+    wide = op("Round", tall * ratio)
+    fits = _all(
+        op("GreaterEqual", tall * wide, least),
+        op("LessEqual", tall * wide, most),
+        op("Greater", tall * wide, zero),
+        op("LessEqual", tall, height),
+        op("LessEqual", wide, width),
+    )
+    top = op("Floor", draw([tries], 0.0, 1.0) * (height - tall))
+    left = op("Floor", draw([tries], 0.0, 1.0) * (width - wide))
+    return top, left, tall, wide, fits
 
 
 def _covers(boxes, top, left, high, wide, min_covered):
@@ -332,8 +202,7 @@ def _distorted(image_size, bounding_boxes, draw, least, ratios, areas, tries, wh
     if whole:  # without boxes the image is the object
         boxes = concat([boxes, constant([[0.0, 0.0, 1.0, 1.0]])], 0)
     scale = op("Pack", [height, width, height, width])
-    top, left, high, wide = _boxes(draw, height, width, ratios, areas, tries)
-    fits = op("LogicalAnd", op("LessEqual", high, height), op("LessEqual", wide, width))
+    top, left, high, wide, fits = _boxes(draw, height, width, ratios, areas, tries)
     fits = op("LogicalAnd", fits, _covers(boxes * scale, top, left, high, wide, least))
     at = op("ArgMax", cast(fits, "int32"), 0)
     found = op("GatherV2", fits, at, 0)
@@ -410,3 +279,44 @@ def sample_distorted_bounding_box_v2(
         use_image_if_no_bounding_boxes,
         name,
     )
+
+
+@export(v2="image.stateless_sample_distorted_bounding_box")
+def stateless_sample_distorted_bounding_box(
+    image_size: TensorLike,
+    bounding_boxes: TensorLike,
+    seed: TensorLike,
+    min_object_covered: TensorLike = 0.1,
+    aspect_ratio_range: TensorLike = None,
+    area_range: TensorLike = None,
+    max_attempts: TensorLike = None,
+    use_image_if_no_bounding_boxes: TensorLike = None,
+    name: str | None = None,
+) -> Any:
+    """Samples a random crop that covers enough of an object and that `seed` determines.
+
+    Args:
+      image_size: [height, width, channels] of the image.
+      bounding_boxes: A float32 tensor [batch, boxes, 4] of normalized coordinates.
+      seed: Two integers.
+      min_object_covered: The part of an object that the crop must cover.
+      aspect_ratio_range: The smallest and largest width / height of the crop.
+      area_range: The smallest and largest part of the image that the crop covers.
+      max_attempts: How often to try; the whole image is returned if all attempts fail.
+      use_image_if_no_bounding_boxes: Whether the whole image is the object if there is none.
+      name: A name for the operation (optional).
+
+    Returns:
+      (begin, size, box) for tf.slice and tf.image.draw_bounding_boxes.
+    """
+    with scope(name, "stateless_sample_distorted_bounding_box"):
+        return _distorted(
+            image_size,
+            bounding_boxes,
+            _sampler(convert_to_tensor(seed)),
+            min_object_covered,
+            aspect_ratio_range or (0.75, 1.33),
+            area_range or (0.05, 1.0),
+            max_attempts or _MAX_ATTEMPTS,
+            use_image_if_no_bounding_boxes,
+        )

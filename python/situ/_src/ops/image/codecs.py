@@ -152,8 +152,10 @@ def encode_png(image: TensorLike, compression: int = -1, name: str | None = None
             raise errors.InvalidArgumentError(
                 None, None, f"image must have 1, 2, 3, or 4 channels, got {array.shape[-1]}"
             )
-        if not array.size:
+        if not all(array.shape[-3:]):
             raise errors.InternalError(None, None, "PNG encoding failed: the image is empty")
+        if not array.size:
+            return numpy.zeros(array.shape[:-3], object)
         files = [encode(one, compression) for one in array.reshape((-1,) + array.shape[-3:])]
         return numpy.array(files, object).reshape(array.shape[:-3])
 

@@ -6,13 +6,15 @@ from __future__ import annotations
 
 import numpy
 
-from situ._src.framework import tensor_shape
+import _situ
+from situ._src.framework import errors, tensor_shape
 from situ._src.framework.api import OPS, export
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import scope
 from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
 from situ._src.ops.array_ops import shape as shape_op
-from situ._src.ops.image.image_ops import flip_left_right, flip_up_down, rank_of
+from situ._src.ops.image.image_checks import after, by_rank, is_tensor, require, with_checks
+from situ._src.ops.image.image_ops import flip_left_right, flip_up_down
 from situ._src.ops.random_ops import random_uniform
 
 TYPE_CHECKING = False
@@ -76,8 +78,12 @@ def convert_image_dtype(
     Returns:
       A tensor of type `dtype`.
     """
-    image, dtype = convert_to_tensor(image), as_dtype(dtype)
+    image, dtype = convert_to_tensor(image, name="image"), as_dtype(dtype)
     source = image.dtype.base_dtype
+    if not (dtype.is_floating or dtype.is_integer):
+        raise AttributeError("dtype must be either floating point or integer")
+    if not (source.is_floating or source.is_integer):
+        raise AttributeError("image dtype must be either floating point or integer")
     convert = saturate_cast if saturate else cast
     if source == dtype:
         return op("Identity", image, name=name)
@@ -114,10 +120,17 @@ def adjust_brightness(image: TensorLike, delta: TensorLike) -> Tensor:
         return convert_image_dtype(op("Add", real, cast(delta, real.dtype)), kind, saturate=True)
 
 
-def _channel_means(image):
-    """Returns the mean of each channel of each image."""
-    first = rank_of(image) - 3
-    return OPS["Mean"](image, constant([first, first + 1], "int32"), True)
+def _check_shapes(images, factor):
+    """Raises ValueError, or InvalidArgumentError in eager mode, unless images have three dimensions
+    and the factor is a scalar."""
+    rank, error = tensor_shape.as_shape(images.shape).rank, ValueError
+    if _situ.executing_eagerly():
+        error = errors.invalid_argument
+    if rank is not None and rank < 3:
+        raise error(f"Shape must be at least rank 3 but is rank {rank}")
+    rank = tensor_shape.as_shape(factor.shape).rank
+    if rank:
+        raise error(f"Shape must be rank 0 but is rank {rank}")
 
 
 @export("image.adjust_contrast")
@@ -125,25 +138,21 @@ def adjust_contrast(images: TensorLike, contrast_factor: TensorLike) -> Tensor:
     """Multiplies the deviation of each pixel from the channel mean by `contrast_factor`."""
     with scope(None, "adjust_contrast"):
         real, kind = _to_float(images)
-        mean = _channel_means(real)
-        deviation = op("Mul", op("Sub", real, mean), cast(contrast_factor, real.dtype))
+        factor = convert_to_tensor(contrast_factor, "float32", "contrast_factor")
+        _check_shapes(real, factor)
+        mean = OPS["Mean"](real, constant([-3, -2], "int32"), True)
+        deviation = op("Mul", op("Sub", real, mean), cast(factor, real.dtype))
         return convert_image_dtype(op("Add", deviation, mean), kind, saturate=True)
 
 
 @export("image.per_image_standardization", v1="image.per_image_whitening")
 def per_image_standardization(image: TensorLike) -> Tensor:
-    """Scales each image to mean 0 and variance 1."""
+    """Scales each image to mean 0 and variance 1; returns float32."""
     with scope(None, "per_image_standardization"):
-        image = convert_to_tensor(image, name="image")
-        image = cast(image, image.dtype if image.dtype.is_floating else "float32")
-        first = rank_of(image) - 3
-        axes = constant([first, first + 1, first + 2], "int32")
-        known = tensor_shape.as_shape(image.shape).as_list()[first:]
-        if None in known:
-            sizes = op("Slice", shape_op(image), [first], [3])
-            count = cast(OPS["Prod"](sizes, 0), image.dtype)
-        else:
-            count = constant(known[0] * known[1] * known[2], image.dtype)
+        image = cast(with_checks(image), "float32")
+        sizes = op("StridedSlice", shape_op(image), [-3], [0], [1], end_mask=1)
+        count = cast(OPS["Prod"](sizes, 0), "float32")
+        axes = constant([-1, -2, -3], "int32")
         mean = OPS["Mean"](image, axes, True)
         spread = op("Sub", image, mean)
         deviation = op("Sqrt", OPS["Mean"](op("Square", spread), axes, True))
@@ -189,6 +198,8 @@ _hue, _saturation = _through_hsv(_rotate_hue), _through_hsv(_saturate)
 def adjust_hue(image: TensorLike, delta: TensorLike, name: str | None = None) -> Tensor:
     """Adds `delta`, between -1 and 1, to the hue of RGB images."""
     with scope(name, "adjust_hue"):
+        if _situ.executing_eagerly() and not -1 <= delta <= 1:
+            raise ValueError("delta must be in the interval [-1, 1]")
         return _hue(image, delta)
 
 
@@ -203,11 +214,24 @@ def adjust_saturation(
 
 @export("image.adjust_gamma")
 def adjust_gamma(image: TensorLike, gamma: TensorLike = 1, gain: TensorLike = 1) -> Tensor:
-    """Computes `gain * image ** gamma`."""
+    """Computes `gain * image ** gamma`.
+
+    Args:
+      image: A tensor.
+      gamma: A number that is not negative, or a scalar tensor.
+      gain: A number or a scalar tensor.
+
+    Returns:
+      A tensor of the type of `image`.
+
+    Raises:
+      ValueError: If `gamma` is a negative number; InvalidArgumentError if it is such a tensor.
+    """
     with scope(None, "adjust_gamma"):
         real, kind = _to_float(image)
-        result = op("Mul", op("Pow", real, cast(gamma, real.dtype)), cast(gain, real.dtype))
-        return convert_image_dtype(result, kind, saturate=True)
+        checks = require(gamma >= 0, "Gamma should be a non-negative real number.")
+        gamma = after(checks, gamma) if is_tensor(gamma) else gamma
+        return convert_image_dtype(gain * real**gamma, kind, saturate=True)
 
 
 @export("image.random_brightness")
@@ -223,11 +247,12 @@ def random_contrast(
     image: TensorLike, lower: TensorLike, upper: TensorLike, seed: int | None = None
 ) -> Tensor:
     """Adjusts the contrast by a random factor in [lower, upper)."""
-    _check_range(lower, upper)
+    check_range(lower, upper)
     return adjust_contrast(image, random_uniform([], lower, upper, seed=seed))
 
 
-def _check_range(lower, upper):
+def check_range(lower, upper):
+    """Raises ValueError unless 0 <= lower < upper."""
     if upper <= lower:
         raise ValueError("upper must be > lower.")
     if lower < 0:
@@ -239,39 +264,51 @@ def random_saturation(
     image: TensorLike, lower: TensorLike, upper: TensorLike, seed: int | None = None
 ) -> Tensor:
     """Adjusts the saturation by a random factor in [lower, upper)."""
-    _check_range(lower, upper)
+    check_range(lower, upper)
     return adjust_saturation(image, random_uniform([], lower, upper, seed=seed))
+
+
+def check_hue(max_delta):
+    """Raises ValueError unless 0 <= max_delta <= 0.5."""
+    if max_delta > 0.5:
+        raise ValueError("max_delta must be <= 0.5.")
+    if max_delta < 0:
+        raise ValueError("max_delta must be non-negative.")
 
 
 @export("image.random_hue")
 def random_hue(image: TensorLike, max_delta: TensorLike, seed: int | None = None) -> Tensor:
     """Adjusts the hue by a random delta in [-max_delta, max_delta)."""
-    if not 0 <= max_delta <= 0.5:
-        raise ValueError(
-            "max_delta must be <= 0.5." if max_delta > 0 else "max_delta must be non-negative."
-        )
+    check_hue(max_delta)
     return adjust_hue(image, random_uniform([], -max_delta, max_delta, seed=seed))
+
+
+def flip_randomly(image, flip, draw):
+    """Flips each image with probability 0.5; `draw` makes uniform numbers of a shape."""
+    image = with_checks(image)
+
+    def single():
+        low = op("Less", draw(constant([], "int32")), constant(0.5))
+        result = op("SelectV2", low, flip(image), image)
+        if tensor_shape.as_shape(image.shape).rank is None:
+            result.set_shape([None] * 3)
+        return result
+
+    def batch():
+        numbers = draw(op("Slice", shape_op(image), [0], [1]))
+        flips = cast(op("Round", op("Reshape", numbers, [-1, 1, 1, 1])), "bool")
+        return op("SelectV2", flips, flip(image), image)
+
+    return by_rank(image, single, batch)
 
 
 def _flipped(flip, default):
     def random_flip(image: TensorLike, seed: int | None = None) -> Tensor:
         """Flips each image with probability 0.5."""
         with scope(None, default):
-            image = convert_to_tensor(image, name="image")
-            if rank_of(image) == 3:
-                low = op("Less", random_uniform([], 0, 1.0, seed=seed), constant(0.5))
-                return op("SelectV2", low, flip(image), image)
-            known = tensor_shape.as_shape(image.shape).as_list()[0]
-            batch = (
-                constant([known], "int32")
-                if known is not None
-                else op("Slice", shape_op(image), [0], [1])
-            )
-            flips = cast(
-                op("Round", op("Reshape", random_uniform(batch, seed=seed), [-1, 1, 1, 1])), "bool"
-            )
-            return op("SelectV2", flips, flip(image), image)
+            return flip_randomly(image, flip, lambda shape: random_uniform(shape, seed=seed))
 
+    random_flip.__name__ = default
     return random_flip
 
 

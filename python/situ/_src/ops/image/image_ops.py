@@ -6,93 +6,124 @@ from __future__ import annotations
 
 import numpy
 
-from situ._src.framework import tensor_shape
-from situ._src.framework.api import OPS, export
+from situ._src.framework import style, tensor_shape
+from situ._src.framework.api import OPS, export, named
 from situ._src.framework.graph import scope
-from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
+from situ._src.framework.tensor import constant_value
+from situ._src.ops.array_ops import cast, constant, convert_to_tensor, get_static_value, op
 from situ._src.ops.array_ops import shape as shape_op
-from situ._src.ops.image.resize_filters import KERNELS, NUMBERS, resize_bicubic, resize_by_weights
+from situ._src.ops.image.image_checks import (
+    after,
+    as_batch,
+    by_rank,
+    check_count,
+    check_image,
+    dimensions,
+    is_tensor,
+    known_sizes,
+    require,
+    unbatch,
+    with_checks,
+)
+from situ._src.ops.image.resize_filters import KERNELS, NUMBERS, resize_by_weights
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing takes long to import
     from situ._src.framework.type_aliases import Any, Tensor, TensorLike
 
 
-def rank_of(image):
-    """Returns the rank of an image or batch, 3 or 4; ValueError for other ranks."""
-    rank = tensor_shape.as_shape(image.shape).rank
-    if rank not in (3, 4):
-        raise ValueError(f"'image' (shape {image.shape}) must have either 3 or 4 dimensions.")
-    return rank
-
-
-def sizes_of(image):
-    """Returns (height, width): integers if known, else tensors."""
-    first = rank_of(image) - 3
-    known = tensor_shape.as_shape(image.shape).as_list()
-    whole = None
-    result = []
-    for d in (first, first + 1):
-        if known[d] is None and whole is None:
-            whole = shape_op(image)
-        result.append(
-            known[d]
-            if known[d] is not None
-            else op("StridedSlice", whole, [d], [d + 1], [1], shrink_axis_mask=1)
-        )
-    return result
-
-
-def _are_ints(*values):
-    return all(isinstance(v, int) for v in values)
-
-
-def _reversed(axis, default):
-    def flip(image: TensorLike, name: str | None = None) -> Tensor:
+def _flip(axis, default):
+    def flip(image: TensorLike) -> Tensor:
         """Flips an image or a batch of images."""
-        with scope(name, default) as full:
-            image = convert_to_tensor(image, name="image")
-            return op("ReverseV2", image, [rank_of(image) - 3 + axis], name=full)
+        with scope(None, default):
+            image = with_checks(image)
+            return by_rank(
+                image,
+                lambda: _with_shape(op("ReverseV2", image, [axis]), image),
+                lambda: op("ReverseV2", image, [axis + 1]),
+            )
 
+    flip.__name__ = default
     return flip
 
 
-flip_up_down = export("image.flip_up_down")(_reversed(0, "flip_up_down"))
-flip_left_right = export("image.flip_left_right")(_reversed(1, "flip_left_right"))
+def _with_shape(result, image):
+    """Returns the result with the static shape of an image."""
+    shape = tensor_shape.as_shape(image.shape)
+    result.set_shape([None] * 3 if shape.rank is None else shape)
+    return result
+
+
+flip_up_down = export("image.flip_up_down")(_flip(0, "flip_up_down"))
+flip_left_right = export("image.flip_left_right")(_flip(1, "flip_left_right"))
 
 
 @export("image.transpose", v1="image.transpose_image")
 def transpose(image: TensorLike, name: str | None = None) -> Tensor:
     """Swaps the height and width of an image or a batch of images."""
-    image = convert_to_tensor(image, name="image")
-    return op(
-        "Transpose",
-        image,
-        [1, 0, 2] if rank_of(image) == 3 else [0, 2, 1, 3],
-        name=name or "transpose",
-    )
+    with scope(name, "transpose"):
+        image = with_checks(image)
+        return by_rank(
+            image,
+            lambda: op("Transpose", image, [1, 0, 2], name=name),
+            lambda: op("Transpose", image, [0, 2, 1, 3], name=name),
+        )
+
+
+def _rotations(image, first):
+    """Returns functions that rotate by 0, 90, 180 and 270 degrees; `first` is the row axis."""
+    order = [*range(first), first + 1, first, first + 2]
+    return [
+        lambda: image,
+        lambda: op("Transpose", op("ReverseV2", image, [first + 1]), order),
+        lambda: op("ReverseV2", image, [first, first + 1]),
+        lambda: op("ReverseV2", op("Transpose", image, order), [first + 1]),
+    ]
+
+
+def _rotate(image, k, first):
+    known = constant_value(k)
+    rotations = _rotations(image, first)
+    if known is not None:
+        return rotations[int(known)]()
+    cases = [(op("Equal", k, i), rotations[i]) for i in (1, 2, 3)]
+    result = named("case")(cases, default=rotations[0], exclusive=True)
+    shape = tensor_shape.as_shape(image.shape)
+    if shape.rank is not None:
+        sizes = shape.as_list()
+        result.set_shape([*sizes[:first], None, None, sizes[first + 2]])
+    return result
 
 
 @export("image.rot90")
-def rot90(image: TensorLike, k: int = 1, name: str | None = None) -> Tensor:
+def rot90(image: TensorLike, k: TensorLike = 1, name: str | None = None) -> Tensor:
     """Rotates images counter-clockwise by multiples of 90 degrees.
 
     Args:
       image: An image or a batch of images.
-      k: How often to rotate by 90 degrees.
+      k: How often to rotate by 90 degrees, a scalar.
       name: A name for the operation (optional).
 
     Returns:
       A tensor of the type of `image`.
     """
     with scope(name, "rot90"):
-        image = convert_to_tensor(image, name="image")
-        k = int(k) % 4
-        if k == 1:
-            return flip_up_down(transpose(image))
-        if k == 2:
-            return flip_left_right(flip_up_down(image))
-        return transpose(flip_up_down(image)) if k == 3 else image
+        image = with_checks(image)
+        k = convert_to_tensor(k, "int32", "k")
+        tensor_shape.as_shape(k.shape).assert_has_rank(0)
+        turns = op("FloorMod", k, 4)
+        return by_rank(image, lambda: _rotate(image, turns, 0), lambda: _rotate(image, turns, 1))
+
+
+def _ints(values):
+    """Packs numbers and scalar tensors; int64 if one of the numbers or tensors needs it."""
+    wide = any(
+        v.dtype.name == "int64" if is_tensor(v) else not -(2**31) <= v < 2**31 for v in values
+    )
+    dtype = "int64" if wide else "int32"
+    if not any(map(is_tensor, values)):
+        return constant([int(v) for v in values], dtype)
+    return op("Pack", [cast(v, dtype) if is_tensor(v) else constant(v, dtype) for v in values])
 
 
 @export("image.crop_to_bounding_box")
@@ -120,21 +151,25 @@ def crop_to_bounding_box(
         fails with InvalidArgumentError when it runs.
     """
     with scope(None, "crop_to_bounding_box"):
-        image = convert_to_tensor(image, name="image")
-        height, width = sizes_of(image)
-        if _are_ints(height, width, offset_height, offset_width, target_height, target_width):
-            if offset_height < 0 or offset_width < 0:
-                raise ValueError("offset_height and offset_width must be >= 0.")
-            if offset_height + target_height > height:
-                raise ValueError("height must be >= target + offset.")
-            if offset_width + target_width > width:
-                raise ValueError("width must be >= target + offset.")
-        begin, size = [offset_height, offset_width, 0], [target_height, target_width, -1]
-        if rank_of(image) == 4:
-            begin, size = [0] + begin, [-1] + size
-        return op(
-            "Slice", image, convert_to_tensor(begin, "int32"), convert_to_tensor(size, "int32")
+        images, is_batch = as_batch(image)
+        checks = check_image(images)
+        batch, height, width, depth = dimensions(images)
+        checks += require(offset_width >= 0, "offset_width must be >= 0.")
+        checks += require(offset_height >= 0, "offset_height must be >= 0.")
+        checks += require(target_width > 0, "target_width must be > 0.")
+        checks += require(target_height > 0, "target_height must be > 0.")
+        checks += require(
+            width >= (target_width + offset_width), "width must be >= target + offset."
         )
+        checks += require(
+            height >= (target_height + offset_height), "height must be >= target + offset."
+        )
+        images = after(checks, images)
+        begin = _ints([0, offset_height, offset_width, 0])
+        size = _ints([-1, target_height, target_width, -1])
+        result = op("Slice", images, cast(begin, size.dtype), cast(size, begin.dtype))
+        result.set_shape(known_sizes(batch, target_height, target_width, depth))
+        return unbatch(result, is_batch)
 
 
 @export("image.pad_to_bounding_box")
@@ -161,36 +196,43 @@ def pad_to_bounding_box(
       ValueError: If the image does not fit and all sizes are known; otherwise the operation fails
         with InvalidArgumentError when it runs.
     """
+    return _pad_image(image, offset_height, offset_width, target_height, target_width, check_image)
+
+
+def _pad_image(image, offset_height, offset_width, target_height, target_width, check):
+    """Pads images with zeros; `check` returns the assertions of the images."""
     with scope(None, "pad_to_bounding_box"):
-        image = convert_to_tensor(image, name="image")
-        height, width = sizes_of(image)
-        below = target_height - offset_height - height
+        images, is_batch = as_batch(image)
+        batch, height, width, depth = dimensions(images)
         right = target_width - offset_width - width
-        if _are_ints(below) and below < 0:
-            raise ValueError("height must be <= target - offset")
-        if _are_ints(right) and right < 0:
-            raise ValueError("width must be <= target - offset")
-        pads = [[offset_height, below], [offset_width, right], [0, 0]]
-        if rank_of(image) == 4:
-            pads = [[0, 0]] + pads
-        result = op("Pad", image, convert_to_tensor(pads, "int32"))
-        sizes = tensor_shape.as_shape(image.shape).as_list()
-        result.set_shape(
-            [
-                *sizes[:-3],
-                *[n if _are_ints(n) else None for n in (target_height, target_width)],
-                sizes[-1],
-            ]
-        )
-        return result
+        below = target_height - offset_height - height
+        checks = check(images)
+        checks += require(offset_height >= 0, "offset_height must be >= 0")
+        checks += require(offset_width >= 0, "offset_width must be >= 0")
+        checks += require(right >= 0, "width must be <= target - offset")
+        checks += require(below >= 0, "height must be <= target - offset")
+        images = after(checks, images)
+        pads = _ints([0, 0, offset_height, below, offset_width, right, 0, 0])
+        result = op("Pad", images, op("Reshape", pads, [4, 2]))
+        result.set_shape(known_sizes(batch, target_height, target_width, depth))
+        return unbatch(result, is_batch)
 
 
 def _maximum(a, b):
-    return max(a, b) if _are_ints(a, b) else op("Maximum", a, b)
+    return op("Maximum", a, b) if is_tensor(a) or is_tensor(b) else max(a, b)
 
 
 def _minimum(a, b):
-    return min(a, b) if _are_ints(a, b) else op("Minimum", a, b)
+    return op("Minimum", a, b) if is_tensor(a) or is_tensor(b) else min(a, b)
+
+
+def _check_target(images, target_height, target_width):
+    """Returns the assertions of a batch and a size that it shall have."""
+    return [
+        *check_image(images),
+        *require(target_width > 0, "target_width must be > 0."),
+        *require(target_height > 0, "target_height must be > 0."),
+    ]
 
 
 @export("image.resize_with_crop_or_pad", v1="image.resize_image_with_crop_or_pad")
@@ -206,43 +248,80 @@ def resize_with_crop_or_pad(
 
     Returns:
       A tensor of the type of `image`.
+
+    Raises:
+      ValueError: If the size is not positive or an image is empty; if these are tensors, the
+        operation fails with InvalidArgumentError when it runs.
     """
     with scope(None, "resize_image_with_crop_or_pad"):
-        image = convert_to_tensor(image, name="image")
-        height, width = sizes_of(image)
-        crop = [
-            _maximum((size - target) // 2, 0)
-            for size, target in ((height, target_height), (width, target_width))
-        ]
-        pad = [
-            _maximum((target - size) // 2, 0)
-            for size, target in ((height, target_height), (width, target_width))
-        ]
-        cropped = crop_to_bounding_box(
-            image, *crop, _minimum(target_height, height), _minimum(target_width, width)
+        images, is_batch = as_batch(image)
+        checks = _check_target(images, target_height, target_width)
+        images = after(checks, images)
+        target_height, target_width = (
+            after(checks, size) if is_tensor(size) else size
+            for size in (target_height, target_width)
         )
-        return pad_to_bounding_box(cropped, *pad, target_height, target_width)
+        _, height, width, _ = dimensions(images)
+        pairs = ((target_height, height), (target_width, width))
+        crop = [_maximum(-(target - size) // 2, 0) for target, size in pairs]
+        pad = [_maximum((target - size) // 2, 0) for target, size in pairs]
+        within = [_minimum(target, size) for target, size in pairs]
+        cropped = crop_to_bounding_box(images, *crop, *within)
+        padded = _pad_image(cropped, *pad, target_height, target_width, lambda images: [])
+        return unbatch(padded, is_batch)
+
+
+def _center(size, fraction, known):
+    """Returns the start and length of the central part of an axis."""
+    if is_tensor(size) or known is None:
+        exact = cast(size, "float64")
+        start = cast((exact - exact * cast(fraction, "float64")) / 2, "int32")
+    else:
+        start = int((float(size) - float(size) * known) / 2)
+    return start, size - start * 2
 
 
 @export("image.central_crop")
 def central_crop(image: TensorLike, central_fraction: TensorLike) -> Tensor:
-    """Crops the central `central_fraction` of images in both directions."""
+    """Crops the central part of images in both directions.
+
+    Args:
+      image: An image or a batch of images.
+      central_fraction: The part of the height and width to keep, in (0, 1]; a number or a scalar
+        tensor.
+
+    Returns:
+      A tensor of the type of `image`.
+
+    Raises:
+      ValueError: If the fraction or the rank of the image is wrong.
+    """
     with scope(None, "central_crop"):
         image = convert_to_tensor(image, name="image")
-        if not 0 < central_fraction <= 1:
+        known = central_fraction
+        if is_tensor(known):
+            known = constant_value(known)
+        if known is None:
+            above, below = central_fraction > 0.0, central_fraction <= 1.0
+            valid = op("LogicalAnd", above, below)
+            image = after(require(valid, "central_fraction must be within (0, 1]"), image)
+        elif not 0.0 < known <= 1.0:
             raise ValueError("central_fraction must be within (0, 1]")
-        if central_fraction == 1:
+        elif known == 1.0:
             return image
-        sizes, starts = [], []
-        for size in sizes_of(image):
-            if _are_ints(size):
-                start = int((size - size * central_fraction) / 2)
-            else:
-                exact = cast(size, "float64")
-                start = cast((exact - exact * central_fraction) / 2, "int32")
-            starts.append(start)
-            sizes.append(size - start * 2)
-        return crop_to_bounding_box(image, *starts, *sizes)
+        check_image(image)
+        rank = tensor_shape.as_shape(image.shape).rank
+        if rank not in (3, 4):
+            raise ValueError(
+                f"`image` should either be a Tensor with rank = 3 or rank = 4. Had rank = {rank}."
+            )
+        images, is_batch = as_batch(image)
+        batch, height, width, depth = dimensions(images)
+        top, high = _center(height, central_fraction, known)
+        left, wide = _center(width, central_fraction, known)
+        result = op("Slice", images, _ints([0, top, left, 0]), _ints([-1, high, wide, -1]))
+        result.set_shape(known_sizes(batch, high, wide, depth))
+        return unbatch(result, is_batch)
 
 
 class ResizeMethodV1:
@@ -264,27 +343,32 @@ export(v2="image.ResizeMethod")(ResizeMethod)
 _OPS_BY_METHOD = {
     0: "ResizeBilinear",
     1: "ResizeNearestNeighbor",
+    2: "ResizeBicubic",
     3: "ResizeArea",
     "bilinear": "ResizeBilinear",
     "nearest": "ResizeNearestNeighbor",
+    "bicubic": "ResizeBicubic",
     "area": "ResizeArea",
 }
 
 
-def _fit_aspect_ratio(image, size):
+def _fit_aspect_ratio(images, size):
     """Returns the largest size within `size` that keeps the aspect ratio."""
-    height, width = sizes_of(image)
-    if not isinstance(size, (list, tuple)):
-        size = op("Unpack", convert_to_tensor(size, "int32"), num=2, axis=0)
-    if not _are_ints(height, width, *size):
-        current, target = (
-            [cast(convert_to_tensor(v), "float32") for v in pair]
-            for pair in ((height, width), size)
-        )
-        scale = op("Minimum", target[0] / current[0], target[1] / current[1])
-        return op("Pack", [cast(op("Round", scale * v), "int32") for v in current])
-    scale = min(size[0] / height, size[1] / width)
-    return [int(round(scale * height)), int(round(scale * width))]
+    current = [cast(convert_to_tensor(v), "float32") for v in dimensions(images)[1:3]]
+    target = [cast(size[k], "float32") for k in (0, 1)]
+    scale = op("Minimum", target[0] / current[0], target[1] / current[1])
+    return op("Pack", [cast(op("Round", scale * v), "int32") for v in current])
+
+
+def _as_size(size):
+    """Converts [height, width] to an int32 tensor."""
+    try:
+        result = convert_to_tensor(size, "int32", "size")
+    except (TypeError, ValueError):
+        raise ValueError("'size' must be a 1-D int32 Tensor") from None
+    if not tensor_shape.as_shape(result.shape).is_compatible_with([2]):
+        raise ValueError("'size' must be a 1-D Tensor of 2 elements: new_height, new_width")
+    return result
 
 
 def _resize_batch(batch, size, method, attrs, antialias):
@@ -298,27 +382,36 @@ def _resize_batch(batch, size, method, attrs, antialias):
     return op(_OPS_BY_METHOD[method], batch, size, **attrs)
 
 
-def _resize(images, size, method, attrs, preserve, name, antialias=False):
+def _resize(images, size, method, attrs, preserve, name, antialias=None):
+    """Resizes images; `antialias` is None for TensorFlow 1, which skips images of that size."""
     with scope(name, "resize"):
         images = convert_to_tensor(images, name="images")
-        is_single = rank_of(images) == 3
+        rank = tensor_shape.as_shape(images.shape).rank
+        if rank is None:
+            raise ValueError("'images' contains no shape.")
+        if rank not in (3, 4):
+            raise ValueError("'images' must have either 3 or 4 dimensions.")
+        batch, is_batch = as_batch(images)
+        size = _as_size(size)
         if preserve:
-            size = _fit_aspect_ratio(images, size)
-        if (
-            isinstance(size, (list, tuple))
-            and _are_ints(*size, *sizes_of(images))
-            and list(sizes_of(images)) == list(size)
-        ):
+            size = _fit_aspect_ratio(batch, size)
+        known = _static_size(size)
+        outer = tensor_shape.as_shape(batch.shape).as_list()
+        check_count(outer[0], *known, outer[3])
+        if antialias is None and None not in known and dimensions(batch)[1:3] == known:
             return images
-        batch = op("ExpandDims", images, 0) if is_single else images
-        size = convert_to_tensor(size, "int32", "size")
         method = getattr(method, "lower", lambda: method)()
-        result = (
-            resize_bicubic(batch, size, **attrs)
-            if method in (2, "bicubic") and not antialias
-            else _resize_batch(batch, size, method, attrs, antialias)
-        )
-        return op("Squeeze", result, [0]) if is_single else result
+        result = _resize_batch(batch, size, method, attrs, antialias)
+        result.set_shape([None, *known, None])
+        return unbatch(result, is_batch)
+
+
+def _static_size(size):
+    """Returns height and width as far as they are known when the graph is built."""
+    known = get_static_value(size, partial=True)
+    if known is None:
+        return [None, None]
+    return [None if n is None or n < 0 else int(n) for n in known]
 
 
 @export(v1=("image.resize_images", "image.resize"))
@@ -378,11 +471,15 @@ def resize(
     Raises:
       ValueError: If the method is unknown or the rank is not 3 or 4.
     """
-    images = convert_to_tensor(images)
-    result = _resize(
-        images, size, method, dict(half_pixel_centers=True), preserve_aspect_ratio, name, antialias
+    return _resize(
+        images,
+        size,
+        method,
+        dict(half_pixel_centers=True),
+        preserve_aspect_ratio,
+        name,
+        bool(antialias),
     )
-    return result if method in ("nearest", 1) else cast(result, "float32")
 
 
 def _method(op_name):
@@ -409,18 +506,45 @@ def _method(op_name):
 
 for _name, _op_name in (
     ("bilinear", "ResizeBilinear"),
+    ("bicubic", "ResizeBicubic"),
     ("nearest_neighbor", "ResizeNearestNeighbor"),
     ("area", "ResizeArea"),
 ):
     export(v1="image.resize_" + _name)(_method(_op_name))
 
 
+def _check_gray(images):
+    """Checks that images have one channel; returns the assertions of what is not known yet."""
+    shape, text = tensor_shape.as_shape(images.shape), "Last dimension of a grayscale image"
+    if shape.rank is not None and shape.rank < 2:
+        shown = "" if style.is_graph_program() else f" (shape {images.shape})"
+        raise ValueError(f"A grayscale image{shown} must be at least two-dimensional.")
+    if shape.is_fully_defined():
+        return require(shape.as_list()[-1] == 1, text + " should be size 1.")
+    last = op("StridedSlice", shape_op(images), [-1], [0], [1], shrink_axis_mask=1)
+    enough = op("GreaterEqual", op("Rank", images), 2)
+    return [
+        *require(op("Equal", last, 1), text + " should be size 1."),
+        *require(enough, "A grayscale image must be at least two-dimensional."),
+    ]
+
+
 @export("image.grayscale_to_rgb")
 def grayscale_to_rgb(images: TensorLike, name: str | None = None) -> Tensor:
     """Repeats the channel of grayscale images three times."""
-    images = convert_to_tensor(images, name="images")
-    rank = tensor_shape.as_shape(images.shape).rank
-    return op("Tile", images, [1] * (rank - 1) + [3], name=name or "grayscale_to_rgb")
+    with scope(name, "grayscale_to_rgb"):
+        images = convert_to_tensor(images, name="images")
+        images = after(_check_gray(images), images)
+        shape = tensor_shape.as_shape(images.shape)
+        if shape.rank is not None:
+            multiples = constant([1] * (shape.rank - 1) + [3], "int32")
+        else:
+            ones = op("Fill", op("ExpandDims", op("Rank", images) - 1, 0), 1)
+            multiples = op("ConcatV2", [ones, constant([3], "int32")], 0)
+        result = op("Tile", images, multiples, name=name)
+        if shape.rank is not None:
+            result.set_shape([*shape.as_list()[:-1], 3])
+        return result
 
 
 @export("image.extract_patches")
@@ -468,20 +592,12 @@ def total_variation(images: TensorLike, name: str | None = None) -> Tensor:
     """Sums the absolute differences of neighbouring pixels of each image."""
     with scope(name, "total_variation"):
         images = convert_to_tensor(images)
-        first = rank_of(images) - 3
-        total = None
-        for axis in (first, first + 1):
-            size = [-1] * (first + 3)
-            begin = [1 if d == axis else 0 for d in range(first + 3)]
-            size[axis] = sizes_of(images)[axis - first] - 1
-            change = op(
-                "Sub",
-                op("Slice", images, begin, [-1] * (first + 3)),
-                op("Slice", images, [0] * (first + 3), convert_to_tensor(size, "int32")),
-            )
-            one = OPS["Sum"](op("Abs", change), constant(list(range(first, first + 3)), "int32"))
-            total = one if total is None else op("Add", total, one)
-        return total
+        if tensor_shape.as_shape(images.shape).rank not in (3, 4):
+            raise ValueError("'images' must be either 3 or 4-dimensional.")
+        down = images[..., 1:, :, :] - images[..., :-1, :, :]
+        across = images[..., 1:, :] - images[..., :-1, :]
+        axes = constant([-3, -2, -1], "int32")
+        return OPS["Sum"](op("Abs", down), axes) + OPS["Sum"](op("Abs", across), axes)
 
 
 @export(v1=("extract_image_patches", "image.extract_image_patches"))
@@ -498,19 +614,6 @@ def extract_image_patches(
     return extract_patches(
         images, ksizes if ksizes is not None else sizes, strides, rates, padding, name
     )
-
-
-def _with_pad_at_run_time(image, have, want, resize):
-    """Resizes and pads an image whose size is known only at run time."""
-    have, real = ([cast(convert_to_tensor(v), "float32") for v in pair] for pair in (have, want))
-    ratio = op("Maximum", *[h / w for h, w in zip(have, real)])
-    size = [h / ratio for h in have]
-    result = resize(image, cast(op("Floor", op("Pack", size)), "int32"))
-    front = [
-        cast(op("Maximum", constant(0, "float32"), op("Floor", (w - s) / 2)), "int32")
-        for w, s in zip(real, size)
-    ]
-    return pad_to_bounding_box(result, *front, *want)
 
 
 @export(v1=("image.resize_image_with_pad", "image.resize_with_pad"))
@@ -547,13 +650,28 @@ def resize_with_pad(
     )
 
 
+def _fit(have, want):
+    """Returns the size and the padding in front of images that shall fit a size: integers if known,
+    else tensors."""
+    if not any(map(is_tensor, (*have, *want))):
+        sizes = numpy.array([have, want], "float32")
+        size = sizes[0] / (sizes[0] / sizes[1]).max()  # float32 as in TensorFlow: rounded down
+        front = numpy.maximum(numpy.floor((sizes[1] - size) / 2), 0)
+        return size.astype(int).tolist(), front.astype(int).tolist()
+    have, want = ([cast(convert_to_tensor(v), "float32") for v in pair] for pair in (have, want))
+    ratio = op("Maximum", *[h / w for h, w in zip(have, want)])
+    size = [h / ratio for h in have]
+    front = [op("Floor", (w - s) / 2) for w, s in zip(want, size)]
+    return (
+        op("Pack", [cast(op("Floor", s), "int32") for s in size]),
+        [op("Maximum", cast(f, "int32"), 0) for f in front],
+    )
+
+
 def _with_pad(image, target_height, target_width, resize):
-    image = convert_to_tensor(image)
-    height, width = sizes_of(image)
-    if not all(isinstance(n, int) for n in (height, width, target_height, target_width)):
-        return _with_pad_at_run_time(image, (height, width), (target_height, target_width), resize)
-    have, want = numpy.array([[height, width], [target_height, target_width]], "float32")
-    size = have / (have / want).max()  # float32 as in TensorFlow, since both are rounded down
-    result = resize(image, size.astype(int).tolist())
-    front = numpy.maximum(numpy.floor((want - size) / 2), 0).astype(int).tolist()
-    return pad_to_bounding_box(result, *front, target_height, target_width)
+    with scope(None, "resize_image_with_pad"):
+        images, is_batch = as_batch(image)
+        images = after(_check_target(images, target_height, target_width), images)
+        size, front = _fit(dimensions(images)[1:3], (target_height, target_width))
+        result = pad_to_bounding_box(resize(images, size), *front, target_height, target_width)
+        return unbatch(result, is_batch)

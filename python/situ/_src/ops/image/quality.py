@@ -12,11 +12,13 @@ from situ._src.framework.api import OPS, export, named
 from situ._src.framework.graph import scope
 from situ._src.ops.array_ops import cast, concat, constant, convert_to_tensor, op, pad
 from situ._src.ops.array_ops import shape as shape_op
+from situ._src.ops.check_ops import Assert
 from situ._src.ops.image import color
+from situ._src.ops.image.image_checks import after
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing takes long to import
-    from situ._src.framework.type_aliases import Tensor, TensorLike
+    from situ._src.framework.type_aliases import Any, Tensor, TensorLike
 
 
 @export("image.image_gradients")
@@ -51,17 +53,81 @@ def sobel_edges(image: TensorLike) -> Tensor:
     return op("Reshape", result, concat([shape_op(image), constant([2], "int32")], 0))
 
 
+def _check_shapes(first, second):
+    """Raises ValueError unless images can be compared; returns the assertions of what is not known
+    yet."""
+    shapes = [tensor_shape.as_shape(image.shape).with_rank_at_least(3) for image in (first, second)]
+    shapes[0][-3:].assert_is_compatible_with(shapes[1][-3:])
+    if all(shape.is_fully_defined() for shape in shapes):
+        outer = [shape.as_list()[-4::-1] for shape in shapes]
+        if not all(a == b or 1 in (a, b) for a, b in zip(*outer)):
+            raise ValueError(f"Two images are not compatible: {shapes[0]} and {shapes[1]}")
+        return []
+    sizes = [shape_op(image) for image in (first, second)]
+    equal = op("All", op("Equal", sizes[0][-3:], sizes[1][-3:]), 0)
+    return [check for check in [Assert(equal, sizes, summarize=10)] if check is not None]
+
+
+def _comparable(first, second, max_val):
+    """Converts two images and the range of their values to float32."""
+    first, second = convert_to_tensor(first, name="img1"), convert_to_tensor(second, name="img2")
+    first = after(_check_shapes(first, second), first)
+    convert = color.convert_image_dtype
+    top = convert(cast(max_val, first.dtype), "float32")
+    return convert(first, "float32"), convert(second, "float32"), top
+
+
 @export("image.psnr")
 def psnr(a: TensorLike, b: TensorLike, max_val: TensorLike, name: str | None = None) -> Tensor:
-    """Computes the peak signal-to-noise ratio of images in decibels."""
+    """Computes the peak signal-to-noise ratio of images in decibels.
+
+    Args:
+      a: An image or a batch of images.
+      b: A tensor of the shape of `a`.
+      max_val: The range of values, such as 255 or 1.0.
+      name: A name for the operation (optional).
+
+    Returns:
+      A float32 tensor with one value per image.
+    """
     with scope(name, "PSNR"):
-        convert = color.convert_image_dtype
-        a, b = [convert(convert_to_tensor(x), "float32") for x in (a, b)]
-        top = float(max_val) if not hasattr(max_val, "dtype") else cast(max_val, "float32")
+        a, b, top = _comparable(a, b, max_val)
         error = OPS["Mean"](op("SquaredDifference", a, b), constant([-3, -2, -1], "int32"))
-        return 20.0 * op("Log", convert_to_tensor(top, "float32")) / math.log(10) - 10 / math.log(
-            10
-        ) * op("Log", error)
+        unit = 10 / math.log(10)
+        return 2 * unit * op("Log", top) - unit * op("Log", error)
+
+
+def _gaussian(size, sigma, channels):
+    """Returns a Gaussian filter [size, size, channels, 1]; channels may be a tensor."""
+    at = numpy.arange(size) - (size - 1) / 2.0
+    window = numpy.exp(-(at**2) / (2 * sigma**2))
+    window = (window[:, None] * window[None]) / (window.sum() ** 2)
+    kernel = constant(window[:, :, None, None].astype("float32"))
+    return op("Tile", kernel, op("Pack", [1, 1, channels, 1]))
+
+
+def _similarity(first, second, top, filter_size, filter_sigma, k1, k2):
+    """Returns the SSIM index and the contrast-structure term at each pixel and channel."""
+    sizes = shape_op(first)
+    for image_sizes in (sizes, shape_op(second)):
+        enough = op("All", op("GreaterEqual", image_sizes[-3:-1], filter_size), 0)
+        check = Assert(enough, [image_sizes, filter_size], summarize=8)
+        first = after([] if check is None else [check], first)
+    kernel = _gaussian(filter_size, filter_sigma, sizes[-1])
+
+    def mean(x):
+        outer = shape_op(x)
+        flat = op("Reshape", x, concat([constant([-1]), outer[-3:]], 0))
+        result = named("nn.depthwise_conv2d")(flat, kernel, [1, 1, 1, 1], "VALID")
+        return op("Reshape", result, concat([outer[:-3], shape_op(result)[1:]], 0))
+
+    c1, c2 = (k1 * top) ** 2, (k2 * top) ** 2
+    m0, m1 = mean(first), mean(second)
+    product, squares = m0 * m1 * 2.0, m0 * m0 + m1 * m1
+    luminance = (product + c1) / (squares + c1)
+    both, each = mean(first * second) * 2.0, mean(first * first + second * second)
+    contrast = (both - product + c2) / (each - squares + c2)
+    return luminance * contrast, contrast
 
 
 @export("image.ssim")
@@ -69,10 +135,10 @@ def ssim(
     img1: TensorLike,
     img2: TensorLike,
     max_val: TensorLike,
-    filter_size: TensorLike = 11,
-    filter_sigma: TensorLike = 1.5,
-    k1: TensorLike = 0.01,
-    k2: TensorLike = 0.03,
+    filter_size: int = 11,
+    filter_sigma: float = 1.5,
+    k1: float = 0.01,
+    k2: float = 0.03,
     return_index_map: bool = False,
 ) -> Tensor:
     """Computes the structural similarity index of images.
@@ -90,29 +156,59 @@ def ssim(
     Returns:
       A float32 tensor with one value per image, 1 for equal images.
     """
-    first, second = (
-        named("image.convert_image_dtype")(convert_to_tensor(i), "float32") for i in (img1, img2)
-    )
-    kind = convert_to_tensor(img1).dtype
-    max_value = float(max_val) if kind.is_floating else 1.0 * float(max_val) / kind.max
-    at = numpy.arange(filter_size) - (filter_size - 1) / 2.0
-    window = numpy.exp(-(at**2) / (2 * filter_sigma**2))
-    window = (window[:, None] * window[None]) / (window.sum() ** 2)
-    depth = first.shape.as_list()[-1]
-    kernel = constant(numpy.tile(window[:, :, None, None], [1, 1, depth, 1]).astype("float32"))
-    rank = first.shape.rank
-    if rank == 3:
-        first, second = op("ExpandDims", first, 0), op("ExpandDims", second, 0)
+    with scope(None, "SSIM"):
+        first, second, top = _comparable(img1, img2, max_val)
+        index, _ = _similarity(first, second, top, filter_size, filter_sigma, k1, k2)
+        return op("Mean", index, [-1] if return_index_map else [-3, -2, -1])
 
-    def mean(x):
-        return named("nn.depthwise_conv2d")(x, kernel, [1, 1, 1, 1], "VALID")
 
-    c1, c2 = (k1 * max_value) ** 2, (k2 * max_value) ** 2
-    m0, m1 = mean(first), mean(second)
-    luminance = (2.0 * m0 * m1 + c1) / (m0 * m0 + m1 * m1 + c1)
-    both = 2.0 * mean(first * second) - 2.0 * m0 * m1
-    each = mean(first * first + second * second) - m0 * m0 - m1 * m1
-    result = op(
-        "Mean", luminance * ((both + c2) / (each + c2)), [-1] if return_index_map else [-3, -2, -1]
-    )
-    return op("Squeeze", result, squeeze_dims=[0]) if rank == 3 else result
+def _halve(image, outer):
+    """Halves the height and width of images by average pooling; odd sizes are padded."""
+    sizes = shape_op(image)[-3:]
+    flat = op("Reshape", image, concat([constant([-1]), sizes], 0))
+    odd = op("FloorMod", sizes, constant([2, 2, 1], "int32"))
+    padding = op("Pad", op("ExpandDims", odd, -1), [[1, 0], [1, 0]])
+    flat = op("MirrorPad", flat, padding, mode="SYMMETRIC")
+    attrs = {"ksize": [1, 2, 2, 1], "strides": [1, 2, 2, 1], "padding": "VALID"}
+    result = op("AvgPool", flat, **attrs)
+    return op("Reshape", result, concat([outer, shape_op(result)[1:]], 0))
+
+
+@export("image.ssim_multiscale")
+def ssim_multiscale(
+    img1: TensorLike,
+    img2: TensorLike,
+    max_val: TensorLike,
+    power_factors: Any = (0.0448, 0.2856, 0.3001, 0.2363, 0.1333),
+    filter_size: int = 11,
+    filter_sigma: float = 1.5,
+    k1: float = 0.01,
+    k2: float = 0.03,
+) -> Tensor:
+    """Computes the multi-scale structural similarity index of images.
+
+    Args:
+      img1: An image or a batch of images.
+      img2: A tensor of the shape of `img1`.
+      max_val: The range of values, such as 255 or 1.0.
+      power_factors: The weight of each scale; each is half the size of the one before.
+      filter_size: The size of the Gaussian filter.
+      filter_sigma: The standard deviation of the filter.
+      k1: The constant of the luminance term.
+      k2: The constant of the contrast term.
+
+    Returns:
+      A float32 tensor with one value per image, 1 for equal images.
+    """
+    with scope(None, "MS-SSIM"):
+        first, second, top = _comparable(img1, img2, max_val)
+        outer = [shape_op(image)[:-3] for image in (first, second)]
+        terms, last = [], len(power_factors) - 1
+        for k in range(len(power_factors)):
+            if k:
+                first, second = _halve(first, outer[0]), _halve(second, outer[1])
+            index, contrast = _similarity(first, second, top, filter_size, filter_sigma, k1, k2)
+            mean = op("Mean", index if k == last else contrast, [-3, -2])
+            terms.append(op("Relu", mean))
+        powers = op("Pow", op("Pack", terms, axis=-1), constant(list(power_factors), "float32"))
+        return op("Mean", OPS["Prod"](powers, constant([-1], "int32")), [-1])

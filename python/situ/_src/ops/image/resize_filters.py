@@ -7,14 +7,8 @@ from __future__ import annotations
 
 import math
 
-from situ._src.framework import errors
-from situ._src.framework.api import OPS, export
-from situ._src.framework.graph import scope
+from situ._src.framework.api import OPS
 from situ._src.ops.array_ops import cast, convert_to_tensor, op
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:  # typing takes long to import
-    from situ._src.framework.type_aliases import Tensor, TensorLike
 
 
 def _where(condition, one, other):
@@ -86,28 +80,6 @@ def _weights(before, after, method, antialias):
     return result / OPS["Sum"](result, convert_to_tensor([1], "int32"), keep_dims=True)
 
 
-def _weights_v1(before, after, align_corners):
-    """Returns the filter weights of TensorFlow 1's bicubic resize, with indices clamped to the
-    border."""
-    kernel, _ = _cubic(0.0, 0.75)
-    one, last = convert_to_tensor(1, "int32"), before - 1
-    ratio = cast(before, "float32") / cast(after, "float32")
-    if align_corners:
-        ratio = _where(
-            op("Greater", after, one),
-            cast(last, "float32") / cast(op("Maximum", after - 1, one), "float32"),
-            ratio,
-        )
-    at = cast(op("Range", convert_to_tensor(0, "int32"), after, one), "float32") * ratio
-    low, result = op("Floor", at), None
-    for k in (-1, 0, 1, 2):
-        place = op("Minimum", op("Maximum", cast(low, "int32") + k, one - 1), last)
-        hot = op("OneHot", place, before, _number(1.0), _number(0.0))
-        part = op("ExpandDims", kernel(op("Abs", at - low - float(k))), 1) * hot
-        result = part if result is None else result + part
-    return result
-
-
 def _apply(images, size, weights):
     from situ._src.framework.api import BOTH
 
@@ -121,22 +93,3 @@ def _apply(images, size, weights):
 def resize_by_weights(images, size, method, antialias):
     """Resizes a batch of images with a filter; returns float32."""
     return _apply(images, size, lambda a, b: _weights(a, b, method, antialias))
-
-
-@export(v1="image.resize_bicubic")
-def resize_bicubic(
-    images: TensorLike,
-    size: TensorLike,
-    align_corners: bool = False,
-    name: str | None = None,
-    half_pixel_centers: bool = False,
-) -> Tensor:
-    """Resizes a batch of images with bicubic interpolation."""
-    if half_pixel_centers and align_corners:
-        raise errors.invalid_argument("If half_pixel_centers is True, align_corners must be False.")
-    with scope(name, "ResizeBicubic") as full:
-        if half_pixel_centers:
-            result = resize_by_weights(images, size, "bicubic", False)
-        else:
-            result = _apply(images, size, lambda a, b: _weights_v1(a, b, align_corners))
-        return op("Identity", result, name=full) if name and full else result

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from situ._src.framework.api import export
 from situ._src.framework.graph import scope
-from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
+from situ._src.ops.array_ops import convert_to_tensor, op
 from situ._src.ops.array_ops import shape as shape_op
 from situ._src.ops.image import color, image_ops
 from situ._src.ops.random_ops import stateless_uniform
@@ -15,52 +15,53 @@ if TYPE_CHECKING:  # typing takes long to import
     from situ._src.framework.type_aliases import Tensor, TensorLike
 
 
-def _export(name, change):
-    export("image.stateless_random_" + name)(change)
+@export("image.stateless_random_brightness")
+def stateless_random_brightness(
+    image: TensorLike, max_delta: TensorLike, seed: TensorLike
+) -> Tensor:
+    """Adjusts the brightness by a delta in [-max_delta, max_delta) that `seed` determines."""
+    if max_delta < 0:
+        raise ValueError("max_delta must be non-negative.")
+    return color.adjust_brightness(image, stateless_uniform([], seed, -max_delta, max_delta))
 
 
-_export(
-    "brightness",
-    lambda image, max_delta, seed: color.adjust_brightness(
-        image, stateless_uniform([], seed, -max_delta, max_delta)
-    ),
-)
-_export(
-    "contrast",
-    lambda image, lower, upper, seed: color.adjust_contrast(
-        image, stateless_uniform([], seed, lower, upper)
-    ),
-)
-_export(
-    "saturation",
-    lambda image, lower, upper, seed=None: color.adjust_saturation(
-        image, stateless_uniform([], seed, lower, upper)
-    ),
-)
-_export(
-    "hue",
-    lambda image, max_delta, seed: color.adjust_hue(
-        image, stateless_uniform([], seed, -max_delta, max_delta)
-    ),
-)
+@export("image.stateless_random_contrast")
+def stateless_random_contrast(
+    image: TensorLike, lower: TensorLike, upper: TensorLike, seed: TensorLike
+) -> Tensor:
+    """Adjusts the contrast by a factor in [lower, upper) that `seed` determines."""
+    color.check_range(lower, upper)
+    return color.adjust_contrast(image, stateless_uniform([], seed, lower, upper))
+
+
+@export("image.stateless_random_saturation")
+def stateless_random_saturation(
+    image: TensorLike, lower: TensorLike, upper: TensorLike, seed: TensorLike = None
+) -> Tensor:
+    """Adjusts the saturation by a factor in [lower, upper) that `seed` determines."""
+    color.check_range(lower, upper)
+    return color.adjust_saturation(image, stateless_uniform([], seed, lower, upper))
+
+
+@export("image.stateless_random_hue")
+def stateless_random_hue(image: TensorLike, max_delta: TensorLike, seed: TensorLike) -> Tensor:
+    """Adjusts the hue by a delta in [-max_delta, max_delta) that `seed` determines."""
+    color.check_hue(max_delta)
+    return color.adjust_hue(image, stateless_uniform([], seed, -max_delta, max_delta))
 
 
 def _export_flip(name, flip):
-    def change(image, seed):
+    def change(image: TensorLike, seed: TensorLike) -> Tensor:
         """Flips each image with probability 0.5, determined by `seed`."""
-        image = convert_to_tensor(image)
-        if image_ops.rank_of(image) == 3:
-            low = op("Less", stateless_uniform([], seed), constant(0.5))
-            return op("SelectV2", low, flip(image), image)
-        numbers = stateless_uniform(op("Slice", shape_op(image), [0], [1]), seed)
-        low = cast(op("Round", op("Reshape", numbers, [-1, 1, 1, 1])), "bool")
-        return op("SelectV2", low, flip(image), image)
+        with scope(None, name):
+            return color.flip_randomly(image, flip, lambda shape: stateless_uniform(shape, seed))
 
-    _export(name, change)
+    change.__name__ = name
+    export("image." + name)(change)
 
 
-_export_flip("flip_left_right", image_ops.flip_left_right)
-_export_flip("flip_up_down", image_ops.flip_up_down)
+_export_flip("stateless_random_flip_left_right", image_ops.flip_left_right)
+_export_flip("stateless_random_flip_up_down", image_ops.flip_up_down)
 
 
 @export("image.stateless_random_crop")

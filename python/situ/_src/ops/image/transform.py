@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import _situ
 from situ._src.framework import errors, tensor_shape
 from situ._src.framework.api import export
 from situ._src.framework.graph import scope
 from situ._src.framework.tensor import constant_value
 from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
 from situ._src.ops.check_ops import checked
+from situ._src.ops.image.image_checks import check_count
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing takes long to import
@@ -76,11 +78,39 @@ def _line(low, high, size, count):
     return op("SelectV2", op("Greater", intervals, 0.0), line, middle)
 
 
+def _check_boxes(image, boxes, indices, crop_size):
+    """Checks the arguments of crop_and_resize as its kernel in TensorFlow does; returns the boxes
+    after these checks."""
+    fail = errors.invalid_argument if _situ.executing_eagerly() else ValueError
+    sizes = convert_to_tensor(crop_size, "int32")
+    for tensor, expected, what in (
+        (image, 4, "image"),
+        (boxes, 2, "boxes"),
+        (indices, 1, "box_index"),
+        (sizes, 1, "crop_size"),
+    ):
+        given = tensor_shape.as_shape(tensor.shape).rank
+        if given not in (None, expected):
+            raise fail(f"{what} must be rank {expected} but is rank {given}")
+    if not tensor_shape.as_shape(boxes.shape).is_compatible_with([None, 4]):
+        raise fail("boxes must have 4 columns")
+    if not tensor_shape.as_shape(sizes.shape).is_compatible_with([2]):
+        raise fail(f"crop_size must have two elements, got shape {sizes.shape}")
+    positive = op("Greater", sizes, 0)
+    boxes = checked(boxes, positive, "crop dimensions must be positive")
+    finite = op("IsFinite", boxes)
+    return checked(boxes, finite, "Boxes contains at least one element that is not finite")
+
+
 def _crop(image, boxes, box_indices, crop_size, method, extrapolation_value, name):
     with scope(name, "CropAndResize"):
         image, boxes = convert_to_tensor(image), convert_to_tensor(boxes, "float32")
+        boxes = _check_boxes(image, boxes, convert_to_tensor(box_indices), crop_size)
         known = constant_value(crop_size) if hasattr(crop_size, "dtype") else crop_size
         sizes = convert_to_tensor(crop_size, "int32")
+        if known is not None:
+            depth = tensor_shape.as_shape(image.shape).as_list()[3]
+            check_count(tensor_shape.as_shape(boxes.shape).as_list()[0], *known, depth)
         shape = op("Shape", image)
         y1, x1, y2, x2 = op("Unpack", boxes, num=4, axis=1)
         rows = op("ExpandDims", _line(y1, y2, shape[1], sizes[0]), 2)
