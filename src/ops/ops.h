@@ -43,6 +43,7 @@
   X(pool) \
   X(lrn) \
   X(batch_norm) \
+  X(batch_norm_global) \
   X(file_ops) \
   X(conv) \
   X(top_k) \
@@ -64,6 +65,8 @@
   X(ctc) \
   X(ctc_beam) \
   X(non_max_suppression) \
+  X(projective_transform) \
+  X(scale_and_translate) \
   X(combined_non_max_suppression) \
   X(svd_qr_eigh) \
   X(fft)

@@ -135,6 +135,22 @@ def batch_norm_with_global_normalization(
     )
 
 
+@export(v2="nn.batch_norm_with_global_normalization")
+def batch_norm_with_global_normalization_v2(
+    input: TensorLike,
+    mean: TensorLike,
+    variance: TensorLike,
+    beta: TensorLike,
+    gamma: TensorLike,
+    variance_epsilon: TensorLike,
+    scale_after_normalization: bool,
+    name: str | None = None,
+) -> Tensor:
+    """Normalizes a batch; the old name of `tf.nn.batch_normalization`."""
+    scale = gamma if scale_after_normalization else None
+    return batch_normalization(input, mean, variance, beta, scale, variance_epsilon, name)
+
+
 def along_channels(vector, rank, data_format):
     """Reshapes a vector of channels so that it broadcasts with images of a data format."""
     if layout(data_format) == "NHWC":
