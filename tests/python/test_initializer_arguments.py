@@ -11,7 +11,8 @@ import situ as tf
     [
         tf.zeros_initializer(),
         tf.ones_initializer(),
-        tf.constant_initializer(3.0),
+        tf.constant_initializer(3.0, support_partition=True),
+        tf.keras.initializers.Constant(3.0),
         tf.random_normal_initializer(),
         tf.random_uniform_initializer(),
         tf.keras.initializers.TruncatedNormal(),

@@ -48,8 +48,8 @@ INLINE float projective_round(float v) {
 #if !T_IS_BOOL
 /* in = {height, width, new height, new width, channels, transforms > 1, mode, 1 if bilinear + 2 if
  * there is a fill value} */
-KERNEL(projective_transform, IN(T, x), IN(float, transforms), IN(float, fills), OUT(T, y), SIZES(in),
-       SIZE(n)) {
+KERNEL(projective_transform, IN(T, x), IN(float, transforms), IN(float, fills), OUT(T, y),
+       SIZES(in), SIZE(n)) {
   EACH(i, n);
   UNPACK(in);
   const i64 c = i % in[4], image = i / in[4] / in[3] / in[2];

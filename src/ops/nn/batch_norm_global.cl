@@ -3,8 +3,8 @@
 
 #if T_IS_REAL
 /* y = (t - m) * rsqrt(v + epsilon) * gamma + beta; without `scale`, gamma counts as 1. */
-KERNEL(norm_global, IN(T, t), IN(T, m), IN(T, v), IN(T, beta), IN(T, gamma), OUT(T, y), SIZE(channels),
-       SIZE(scale), REAL(epsilon), SIZE(n)) {
+KERNEL(norm_global, IN(T, t), IN(T, m), IN(T, v), IN(T, beta), IN(T, gamma), OUT(T, y),
+       SIZE(channels), SIZE(scale), REAL(epsilon), SIZE(n)) {
   EACH(i, n);
   const i64 c = i % channels;
   const C inverse = 1 / sqrt((C)v[c] + epsilon) * (scale ? (C)gamma[c] : (C)1);
@@ -19,8 +19,8 @@ KERNEL(norm_global_back, IN(T, v), IN(T, gamma), IN(T, dy), OUT(T, dx), SIZE(cha
 }
 
 /* The gradients of moments, beta and gamma; item c does one channel of `rows`. */
-KERNEL(norm_global_sums, IN(T, t), IN(T, m), IN(T, v), IN(T, gamma), IN(T, dy), OUT(T, dm), OUT(T, dv),
-       OUT(T, db), OUT(T, dg), SIZE(rows), SIZE(scale), REAL(epsilon), SIZE(n)) {
+KERNEL(norm_global_sums, IN(T, t), IN(T, m), IN(T, v), IN(T, gamma), IN(T, dy), OUT(T, dm),
+       OUT(T, dv), OUT(T, db), OUT(T, dg), SIZE(rows), SIZE(scale), REAL(epsilon), SIZE(n)) {
   EACH(c, n);
   const C inverse = 1 / sqrt((C)v[c] + epsilon), by = scale ? (C)gamma[c] : (C)1;
   C sum = 0, product = 0;

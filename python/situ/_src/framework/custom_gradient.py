@@ -10,8 +10,8 @@ import inspect
 import _situ
 from situ._src.framework import nest
 from situ._src.framework.api import export
-from situ._src.framework.gradients import flat, override
-from situ._src.ops.array_ops import convert_to_tensor, op
+from situ._src.framework.gradients import flat, like_source, override, values_of
+from situ._src.ops.array_ops import convert_to_tensor, is_tensor, op
 from situ._src.variables import eager_variable
 
 
@@ -33,24 +33,69 @@ def _check(gradient, variables):
         )
 
 
-def _call(gradient, grads, variables):
-    """Returns the gradients of the arguments, followed by those of the variables."""
-    if not variables:
-        return flat(gradient(*grads))
-    of_arguments, of_variables = gradient(*grads, variables=variables)
-    variable_grads = flat(of_variables)
-    if len(variable_grads) != len(variables):
-        raise ValueError("Must return gradient for each variable from @custom_gradient grad_fn.")
-    return flat(of_arguments) + variable_grads
+def _call(gradient, grads, variables, count):
+    """Returns the gradients of `count` arguments, followed by those of the variables."""
+    if variables:
+        of_arguments, of_variables = gradient(*grads, variables=variables)
+        of_variables = flat(of_variables)
+        if len(of_variables) != len(variables):
+            raise ValueError(
+                "Must return gradient for each variable from @custom_gradient grad_fn."
+            )
+    else:
+        of_arguments, of_variables = gradient(*grads), []
+    made = [values_of(g) for g in flat(of_arguments)]
+    if len(made) != count:
+        raise ValueError(
+            f"custom_gradient function expected to return {count} gradients, but returned "
+            f"{len(made)} instead."
+        )
+    return made + of_variables
 
 
-def _call_and_record_reads(function, tensors, kwargs):
+def _is_composite(value):
+    return hasattr(value, "with_flat_values") or hasattr(value, "_situ_parts_")
+
+
+def _is_number(value):
+    """Returns whether a tensor can be made of a value; other objects, such as the `self` of a
+    method, have no gradients."""
+    return (
+        is_tensor(value)
+        or hasattr(value, "_situ_tensor_")
+        or hasattr(value, "__array__")
+        or isinstance(value, (bool, int, float, complex, str, bytes))
+    )
+
+
+def _convert(args, convert):
+    """Converts the leaves of arguments to tensors. Returns (arguments, tensors with gradients)."""
+
+    def leaf(value):
+        if _is_composite(value):
+            return nest.map_structure(convert, value, expand_composites=True)
+        return convert(value) if _is_number(value) else value
+
+    args = nest.map_structure(leaf, args)
+    leaves = [x for x in nest.flatten(args) if _is_composite(x) or is_tensor(x)]
+    return args, [values_of(x) for x in leaves]
+
+
+def _given(grads, outputs, leaves):
+    """Returns the gradients of results: zeros for None, and composite as the results are."""
+    return [
+        like_source(leaf, op("ZerosLike", o) if g is None else g)
+        for g, o, leaf in zip(grads, outputs, leaves)
+    ]
+
+
+def _call_and_record_reads(function, args, kwargs):
     """Calls the function. Returns its result, the gradient function and the trainable variables
     that it read."""
     reads = []
     eager_variable.read_listeners.append(reads)
     try:
-        result, gradient = function(*tensors, **kwargs)
+        result, gradient = function(*args, **kwargs)
     finally:
         eager_variable.read_listeners.remove(reads)
     variables = list(dict.fromkeys(v for v in reads if v.trainable))
@@ -59,26 +104,27 @@ def _call_and_record_reads(function, tensors, kwargs):
 
 
 def _eager(function, args, kwargs):
-    tensors = [convert_to_tensor(a) for a in args]
+    args, tensors = _convert(args, convert_to_tensor)
     if not _situ.tape_count():
-        return function(*tensors, **kwargs)[0]
+        return function(*args, **kwargs)[0]
     result, gradient, variables = _call_and_record_reads(
-        function, tensors, kwargs
+        function, args, kwargs
     )  # recorded, for higher-order gradients
+    leaves = flat(result)
     count = _situ.tape_pause()
     try:
-        outputs = [op("Identity", convert_to_tensor(r)) for r in flat(result)]
+        outputs = [op("Identity", convert_to_tensor(values_of(r))) for r in leaves]
     finally:
         _situ.tape_resume(count)
     read = [v._situ_tensor_() for v in variables]
 
     def back(grads):
-        given = [op("ZerosLike", o) if g is None else g for g, o in zip(grads, outputs)]
-        made = _call(gradient, given, [v._owner or v for v in variables])
+        owners = [v._owner or v for v in variables]
+        made = _call(gradient, _given(grads, outputs, leaves), owners, len(tensors))
         return [None if g is None else convert_to_tensor(g) for g in made]
 
     _situ.tape_function([*tensors, *read], outputs, back)
-    return nest.pack_sequence_as(result, outputs)
+    return nest.pack_sequence_as(result, list(map(like_source, leaves, outputs)))
 
 
 def _graph(function, args, kwargs):
@@ -87,25 +133,26 @@ def _graph(function, args, kwargs):
 
     graph = _situ.current_graph()
     inside = getattr(graph, "inside", convert_to_tensor)  # of a branch or loop: captured
-    tensors = [inside(a) for a in args]
+    args, tensors = _convert(args, inside)
     before = len(graph.get_operations())
-    result, gradient, variables = _call_and_record_reads(convert(function), tensors, kwargs)
+    result, gradient, variables = _call_and_record_reads(convert(function), args, kwargs)
     if not graph.building_function:
         variables += [v for v in read_since(graph, before) if v not in variables]
         _check(gradient, variables)
-    inner = [convert_to_tensor(r) for r in flat(result)]
+    leaves = flat(result)
+    inner = [convert_to_tensor(values_of(r)) for r in leaves]
     outputs = [op("Identity", inner[0])] if len(inner) == 1 else list(op("IdentityN", inner))
 
     def back(operation, grads):
-        given = [op("ZerosLike", o) if g is None else g for g, o in zip(grads, outputs)]
-        return _call(gradient, given, [getattr(v, "_owner", None) or v for v in variables])
+        owners = [getattr(v, "_owner", None) or v for v in variables]
+        return _call(gradient, _given(grads, outputs, leaves), owners, len(tensors))
 
     behind = [
         graph.read_variable(v) if isinstance(v, eager_variable.EagerVariable) else inside(v.handle)
         for v in variables
     ]
     override(outputs[0].op, (back, (*tensors, *behind)))
-    return nest.pack_sequence_as(result, outputs)
+    return nest.pack_sequence_as(result, list(map(like_source, leaves, outputs)))
 
 
 def with_gradient(sources, values, back):
@@ -181,17 +228,22 @@ def custom_gradient(f=None):
 
 @export("recompute_grad")
 def recompute_grad(f):
-    """Returns the function unchanged: situ keeps forward results instead of recomputing them.
+    """Returns a function that calls `f`: situ keeps forward results instead of recomputing them.
 
     Args:
-      f: the function.
+      f: the function; it is the attribute `__wrapped__` of the result.
     """
-    return f
+
+    @functools.wraps(f, updated=())
+    def call(*args, **kwargs):
+        return f(*args, **kwargs)
+
+    return call
 
 
 @export("grad_pass_through")
 def grad_pass_through(f):
-    """Returns `f` with the gradient of the identity.
+    """Returns `f` with the gradient of the identity. Variables that `f` reads have no gradients.
 
     Args:
       f: a function of tensors.
@@ -199,8 +251,8 @@ def grad_pass_through(f):
 
     @custom_gradient
     def call(*args, **kwargs):
-        def back(*grads):
-            return grads[0] if len(args) == 1 else nest.pack_sequence_as(args, list(grads))
+        def back(*grads, variables=None):
+            return (grads, [None] * len(variables)) if variables else grads
 
         return f(*args, **kwargs), back
 

@@ -9,7 +9,7 @@ import enum
 import types
 
 import _situ
-from situ._src.framework import nest
+from situ._src.framework import nest, style
 from situ._src.framework.api import OPS, export
 from situ._src.framework.indexed_slices import IndexedSlices, add
 from situ._src.framework.keywords import with_order
@@ -200,6 +200,14 @@ def graph_gradients(
         ]
 
 
+def _check_complex(ys, grads):
+    """Raises TypeError for complex ys without a gradient."""
+    for i, y in enumerate(ys):
+        if y.dtype.is_complex and (grads is None or grads[i] is None):
+            shown = repr(y.dtype) if style.is_graph_program() else y.dtype.name
+            raise TypeError(f"Gradients of complex tensors must set grad_ys (y.dtype = {shown})")
+
+
 @export(v1="gradients")
 def gradients(
     ys,
@@ -260,6 +268,7 @@ def gradients(
     for y in ys:
         if y.graph is not graph:
             raise ValueError(f"{y} is not from the graph that is being built.")
+    _check_complex(ys, grads)
     grads = None if grads is None else [values_of(g) for g in grads]
     stop = flat([] if stop_gradients is None else stop_gradients)
     stop = [source_in(graph, values_of(s)) for s in stop]

@@ -120,13 +120,17 @@ class Ones(Initializer):
         return ones(shape, dtype)
 
 
-@export("constant_initializer", "initializers.constant", "keras.initializers.Constant")
+@export("constant_initializer", "initializers.constant")
 class Constant(Initializer):
     """Initializer that returns a constant value."""
 
-    def __init__(self, value=0, dtype="float32", verify_shape=False):
+    _TAKES_TENSORS = False  # whether the value may be a tensor or variable
+
+    def __init__(self, value=0, dtype="float32", verify_shape=False, support_partition=False):
         super().__init__(dtype)
-        if isinstance(value, (dict, set)) or callable(value):
+        self._HAS_PARTITIONS = support_partition
+        is_tensor = hasattr(value, "get_shape") and not self._TAKES_TENSORS
+        if isinstance(value, (dict, set)) or callable(value) or is_tensor:
             raise TypeError(
                 f"Invalid type for initial value: {type(value).__name__}. Expected Python scalar, "
                 "list or tuple of values, or numpy.ndarray."
@@ -136,7 +140,7 @@ class Constant(Initializer):
     def __call__(self, shape, dtype=None, partition_info=None, verify_shape=None, **kwargs):
         if verify_shape is None:
             return super().__call__(shape, dtype, partition_info, **kwargs)
-        return Constant(self.value, self.dtype, verify_shape)(
+        return Constant(self.value, self.dtype, verify_shape, self._HAS_PARTITIONS)(
             shape, dtype, partition_info, **kwargs
         )
 
@@ -148,6 +152,19 @@ class Constant(Initializer):
             if actual != expected:
                 raise TypeError(f"Expected Tensor's shape: {expected}, but got {actual}.")
         return constant(self.value, dtype, shape)
+
+
+@export("keras.initializers.Constant")
+class KerasConstant(Constant):
+    """Initializer that returns a constant value."""
+
+    _TAKES_TENSORS = True
+
+    def __init__(self, value=0, dtype="float32", verify_shape=False, support_partition=True):
+        super().__init__(value, dtype, verify_shape, support_partition)
+
+
+KerasConstant.__name__ = KerasConstant.__qualname__ = "Constant"  # of configurations
 
 
 class _Random(Initializer):

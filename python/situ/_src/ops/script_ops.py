@@ -4,6 +4,7 @@ functions."""
 
 from __future__ import annotations
 
+import functools
 import itertools
 
 import numpy
@@ -89,7 +90,7 @@ def _with_token(func, types, arrays):
 @export("numpy_function", v1="py_func")
 def py_func(
     func: Any = None,
-    inp: Any = (),
+    inp: Any = None,
     Tout: Any = None,
     stateful: bool = True,
     name: str | None = None,
@@ -108,10 +109,33 @@ def py_func(
     Returns:
       A tensor, or a list of tensors if `Tout` is a list. They have no gradient.
     """
-    if func is None:
-        return lambda f: lambda *args: py_func(f, args, Tout, stateful, name)
+    decorator = _decorator(py_func, "numpy_function", func, inp, Tout, stateful=stateful, name=name)
+    if decorator is not None:
+        return decorator
     _check_callable(func)
     return _emit(func, inp, Tout, stateful, name)
+
+
+def _decorator(call, title, func, inp, tout, **kwargs):
+    """Checks the arguments of py_function or numpy_function. Returns a decorator if `func` is None,
+    otherwise None."""
+    if tout is None:
+        raise TypeError(
+            f"Missing required argument: 'Tout'\n  If using {title} as a decorator, set `Tout`\n"
+            f"  **by name** above the function:\n  `@{title}(Tout=tout)`"
+        )
+    if func is None and inp is not None:
+        raise TypeError(
+            f"Don't set the `inp` argument when using {title} as a decorator (`func=None`)."
+        )
+    if func is None:
+        return lambda f: functools.wraps(f)(lambda *args: call(f, args, tout, **kwargs))
+    if inp is None:
+        raise TypeError(
+            "Missing argument `inp`:\n  You must set the `inp` argument (the list of arguments to "
+            f"the\n  function), unless you use `{title}` as a decorator (`func=None`)."
+        )
+    return None
 
 
 def on_host(function, inputs, types, shapes=(), name=None):
@@ -228,7 +252,9 @@ def _backward(func, inputs):
 
 
 @export("py_function")
-def py_function(func: Any = None, inp: Any = (), Tout: Any = None, name: str | None = None) -> Any:
+def py_function(
+    func: Any = None, inp: Any = None, Tout: Any = None, name: str | None = None
+) -> Any:
     """Calls a function of eager tensors when the graph runs; gradients flow through it.
 
     Args:
@@ -241,10 +267,12 @@ def py_function(func: Any = None, inp: Any = (), Tout: Any = None, name: str | N
       A tensor, or a list of tensors if `Tout` is a list.
 
     Raises:
+      TypeError: If `Tout` or `inp` is missing.
       ValueError: If the function returns another number of values than `Tout`.
     """
-    if func is None:
-        return lambda f: lambda *args: py_function(f, args, Tout, name)
+    decorator = _decorator(py_function, "py_function", func, inp, Tout, name=name)
+    if decorator is not None:
+        return decorator
     _check_callable(func)
     listed = list(inp) if isinstance(inp, (list, tuple)) else [inp]
     if any(hasattr(v, "_situ_tensors_") or isinstance(v, TypeSpec) for v in listed + _listed(Tout)):
