@@ -175,7 +175,8 @@ static situ_status compute(const struct frame *frame, struct host_call *call_dat
     call.out[i] =
         (struct operand){.type = node->outputs[i].type, .slot = -1, .shape = SITU_ANY_SHAPE};
   situ_tensor **out = call_data->tensors + op->n_in;
-  if (!node->schema->op->compute) return run_string_kernels(&call, out);
+  const bool of_strings = schema_computes_strings(node->schema, node->attrs);
+  if (!node->schema->op->compute && !of_strings) return run_string_kernels(&call, out);
   TRY(node->schema->op->shape(&call));
   struct compute compute = {.call = &call,
                             .in = call_data->tensors,
@@ -189,7 +190,8 @@ static situ_status compute(const struct frame *frame, struct host_call *call_dat
   _Atomic bool is_ready = true; /* a variable passed to a function is initialized */
   compute.ready = &is_ready;
   if (node->schema->op->flags & OP_PROBES) TRY(find_ready(frame, op, &compute.ready));
-  return node->schema->op->compute(&compute);
+  return of_strings ? node->schema->op->compute_strings(&compute)
+                    : node->schema->op->compute(&compute);
 }
 
 situ_status host_ops_run(struct frame *frame, int32_t index) {

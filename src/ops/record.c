@@ -49,10 +49,12 @@ static bool updates_input(const struct call *call) {
   return call->schema->op->flags & (OP_UPDATES | OP_SETS);
 }
 
-/* Sets operands in scratch memory and converts the inputs. */
+/* Sets operands in scratch memory and converts the inputs, but not those that only planning reads.
+ */
 static situ_status widen_operands(const struct call *call, struct call *wide) {
   for (int i = 0; i < call->n_in; i++) {
     if (call->in[i].type != SITU_BFLOAT16) continue;
+    if (schema_port(call->schema, i, call->n_in)->is_host) continue;
     TRY(widen_operand(wide, &wide->in[i]));
     TRY(cast_record(wide, SITU_BFLOAT16, call->in[i].slot, SITU_FLOAT, wide->in[i].slot,
                     situ_shape_count(call->in[i].shape)));

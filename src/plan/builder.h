@@ -172,11 +172,11 @@ situ_status numerics_add_check(struct builder *builder) SITU_MUST_USE;
 situ_status numerics_add_check_before(struct builder *builder,
                                       const struct node *node) SITU_MUST_USE;
 
-/* Whether a node runs on host tensors: it has `compute`, or its kernels move strings, which own
- * memory outside of the tensor. */
+/* Whether a node runs on host tensors: it has `compute` for its type, or its kernels move strings,
+ * which own memory outside of the tensor. */
 static inline bool builder_is_host_op(const struct node *node) {
-  if (node->schema->op->compute) return true;
   const struct op_def *op = node->schema->op;
+  if (op->compute || schema_computes_strings(node->schema, node->attrs)) return true;
   return node->n_outputs && node->outputs[0].type == SITU_STRING && op->record &&
          !(op->flags & OP_ALIAS);
 }

@@ -38,6 +38,7 @@ situ_type call_type(const struct call *call, const char *name) {
 static int64_t integer_at(const situ_tensor *tensor, int64_t index) {
   const void *data = situ_tensor_data(tensor);
   const situ_type type = situ_tensor_type(tensor);
+  if (type == SITU_INT8) return ((const int8_t *)data)[index];
   if (type == SITU_INT16) return ((const int16_t *)data)[index];
   return type == SITU_INT32 ? ((const int32_t *)data)[index] : ((const int64_t *)data)[index];
 }

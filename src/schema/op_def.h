@@ -62,6 +62,9 @@ struct op_def {
                                                       ops/gradient.h and OP_NO_GRADIENT */
   situ_status (*compute)(struct compute *compute); /* of a host op, instead of `record`: see
                                                       compute.h */
+  situ_status (*compute_strings)(struct compute *compute); /* of an op with `record`: instead of its
+                                                              kernels if the first type attribute is
+                                                              string */
 };
 
 /* The ops that one file of ops/ defines. */

@@ -119,6 +119,11 @@ bool schema_supports(const struct schema *schema, const struct attr_value *attrs
   return false;
 }
 
+bool schema_computes_strings(const struct schema *schema, const struct attr_value *attrs) {
+  return schema->op->compute_strings && schema->device_type_attr >= 0 &&
+         attrs[schema->device_type_attr].type == SITU_STRING;
+}
+
 /* Attributes of a call */
 
 static situ_status wrong_type(const struct schema *schema, const situ_op_port *port, int first,

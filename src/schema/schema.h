@@ -64,6 +64,9 @@ int schema_attr(const struct schema *schema, const char *name);
 /* Whether the op has a kernel on that kind of device with these attributes. */
 bool schema_supports(const struct schema *schema, const struct attr_value *attrs, const char *kind);
 
+/* Whether a call with these attributes runs `compute_strings` of the op. */
+bool schema_computes_strings(const struct schema *schema, const struct attr_value *attrs);
+
 /* Completes the attributes of a call: infers types and counts from the inputs, fills defaults,
  * checks sets. `attrs` has n_attrs elements, with those of the caller set. Sets *n_out, the flat
  * number of outputs; errors name op, node and attribute. */

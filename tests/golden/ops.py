@@ -180,7 +180,7 @@ def mirror_sum(attrs, dy, paddings):
     """What np.pad would have made of each element, added up."""
     shape = [size - int(before) - int(behind) for size, (before, behind) in zip(dy.shape, paddings)]
     places = mirror(attrs, np.arange(int(np.prod(shape))).reshape(shape), paddings)
-    made = np.zeros(int(np.prod(shape)))
+    made = np.zeros(int(np.prod(shape)), dy.dtype)
     np.add.at(made, places.ravel(), dy.ravel())
     return made.reshape(shape)
 

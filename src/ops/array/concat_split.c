@@ -419,7 +419,7 @@ static const struct op_def op_defs[] = {
     {.name = "SplitV",
      .inputs = "value:T size_splits:Tlen split_dim:int32",
      .outputs = "output:num_split*T",
-     .attrs = "num_split:int>=1 T:{" ALL_TYPES "} Tlen:{int32 int64}=int64",
+     .attrs = "num_split:int>=1 T:{" ALL_TYPES "} Tlen:{int8 int32 int64}=int64",
      .doc = "Splits a tensor into parts of given sizes along a dimension.",
      .args =
          "value: Tensor to split.\n"

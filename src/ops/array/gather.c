@@ -7,6 +7,7 @@
 #define KERNELS "ops/array/gather.cl"
 #include "kernel/sizes.h"
 
+KERNEL_TABLE(gather_i16, BITS);
 KERNEL_TABLE(gather_i32, BITS);
 KERNEL_TABLE(gather_i64, BITS);
 
@@ -78,8 +79,9 @@ static situ_status record_gather(struct call *call) {
   TRY(gather_axes(call, &at));
   const int64_t picks = product(indices, at.batch, indices->rank);
   const int64_t span = product(in, at.batch, at.axis) * picks;
-  const struct kernel *kernel =
-      call->in[1].type == SITU_INT32 ? &gather_i32_kernel : &gather_i64_kernel;
+  const struct kernel *kernel = call->in[1].type == SITU_INT16   ? &gather_i16_kernel
+                                : call->in[1].type == SITU_INT32 ? &gather_i32_kernel
+                                                                 : &gather_i64_kernel;
   return LAUNCH(call, kernel, call->out[0].type, n, GRAIN, 0, ARG_IN(call, 0), ARG_IN(call, 1),
                 ARG_OUT(call, 0), ARG_INT(in->dim[at.axis]),
                 ARG_INT(product(in, at.axis + 1, in->rank)), ARG_INT(picks), ARG_INT(span),
@@ -228,7 +230,7 @@ static const struct op_def op_defs[] = {
     {.name = "GatherV2",
      .inputs = "params:Tparams indices:Tindices axis:Taxis",
      .outputs = "output:Tparams",
-     .attrs = "Tparams:{" ALL_TYPES "} Tindices:{int32 int64} Taxis:{int32 int64}=int32 "
+     .attrs = "Tparams:{" ALL_TYPES "} Tindices:{int16 int32 int64} Taxis:{int32 int64}=int32 "
               "batch_dims:int=0",
      .python = "gather",
      .doc = "Gathers slices of params along an axis.",

@@ -26,6 +26,7 @@
     y[i] = good ? x[(r / picks * size + pick) * inner + i % inner] : ZERO;                         \
   }
 #endif
+GATHER(i16)
 GATHER(i32)
 GATHER(i64)
 #undef GATHER

@@ -5,6 +5,7 @@
 #include "ops/gradient.h"
 #include "ops/ops.h"
 #include "tensor/shape.h"
+#include "tensor/type.h"
 
 #define KERNELS "ops/array/mirror_pad.cl"
 #include "kernel/sizes.h"
@@ -12,7 +13,7 @@
 #include "kernel/types.h"
 
 KERNEL_TABLE(mirror, BITS);
-KERNEL_TABLE(mirror_sum, REAL);
+KERNEL_TABLE(mirror_sum, NUMBER);
 
 /* 1 where the border itself is not repeated. */
 static int64_t border_of(const struct call *call) {
@@ -116,12 +117,14 @@ static situ_status record_mirror_pad(struct call *call) {
 }
 
 static situ_status record_mirror_grad(struct call *call) {
-  const int64_t n = situ_shape_count(call->out[0].shape);
+  const situ_type type = call->out[0].type;
+  const int64_t parts = type_is_complex(type) ? 2 : 1; /* a complex number is two real ones */
+  const int64_t n = parts * situ_shape_count(call->out[0].shape);
   const struct margins m = margins_of(call, &call->in[0].shape, &call->out[0].shape);
-  return LAUNCH(call, &mirror_sum_kernel, call->out[0].type, n, GRAIN,
+  return LAUNCH(call, &mirror_sum_kernel, type_real(type), n, GRAIN,
                 (double)situ_shape_count(call->in[0].shape), ARG_IN(call, 0), ARG_OUT(call, 0),
                 ARG_INTS(m.dim), ARG_INTS(m.own), ARG_INTS(m.before), ARG_INT(border_of(call)),
-                ARG_INT(m.inner), ARG_INT(n));
+                ARG_INT(parts * m.inner), ARG_INT(n));
 }
 
 static void mirror_pad_grad(struct gradient *g) {
@@ -140,7 +143,7 @@ static const struct op_def op_defs[] = {
     {.name = "MirrorPad",
      .inputs = "input:T paddings:Tpaddings",
      .outputs = "output:T",
-     .attrs = "T:{" NUMERIC "}" MIRROR_ATTRS,
+     .attrs = "T:{" ALL_TYPES "}" MIRROR_ATTRS,
      .doc = "Pads a tensor by reflecting it at its borders.",
      .args = "input: Input tensor.\n"
              "mode: REFLECT does not repeat the border, SYMMETRIC does.",
@@ -150,14 +153,14 @@ static const struct op_def op_defs[] = {
          "[3,2]=0,0,1,0,0,0; mode='REFLECT' [3] [1,2]=0,0; mode='SYMMETRIC' [0,3] "
          "[2,2]=0,0,1,2",
      .host = "paddings",
-     .devices = EVERYWHERE,
+     .devices = MOVABLE,
      .shape = mirror_pad_shape,
      .record = record_mirror_pad,
      .grad = mirror_pad_grad},
     {.name = "MirrorPadGrad",
      .inputs = "input:T paddings:Tpaddings",
      .outputs = "output:T",
-     .attrs = "T:{bfloat16 half float double}" MIRROR_ATTRS,
+     .attrs = "T:{" TYPE_NAMES_NUMBER_COMPLEX "}" MIRROR_ATTRS,
      .doc = "The gradient of MirrorPad: each element is the sum of its copies.",
      .args = "input: Gradient of the output of MirrorPad.\n"
              "mode: Mode of MirrorPad.",

@@ -3,7 +3,7 @@
  * of element i. */
 #include "kernel/mirror_pad.h"
 
-#if T_IS_REAL
+#if !T_IS_BOOL
 KERNEL(mirror_sum, IN(T, x), OUT(T, y), SIZES(dim), SIZES(own), SIZES(before), SIZE(border),
        SIZE(inner), SIZE(n)) {
   EACH(i, n);

@@ -4,6 +4,7 @@
 
 #include "ops/gradient.h"
 #include "ops/ops.h"
+#include "ops/string/string_elements.h"
 #include "ops/array/scatter.h"
 #include "ops/array/strided_copy.h"
 #include "tensor/shape.h"
@@ -23,10 +24,11 @@ KERNEL_TABLE(scatter_mul, NUMBER);
 KERNEL_TABLE(scatter_div, NUMBER);
 KERNEL_TABLE(scatter_min, NUMBER);
 KERNEL_TABLE(scatter_max, NUMBER);
-static const struct kernel number_rows_kernel = {
-    .name = "number_rows",
-    .file = types_file,
-    .host = {[SITU_INT32] = number_rows_int32, [SITU_INT64] = number_rows_int64}};
+static const struct kernel number_rows_kernel = {.name = "number_rows",
+                                                 .file = types_file,
+                                                 .host = {[SITU_INT16] = number_rows_int16,
+                                                          [SITU_INT32] = number_rows_int32,
+                                                          [SITU_INT64] = number_rows_int64}};
 
 static const struct kernel chain_picks_kernel = {
     .name = "chain_picks", .file = types_file, .host = {[SITU_INT32] = chain_picks_int32}};
@@ -83,6 +85,8 @@ situ_status scatter_rows(struct call *call, const struct kernel *f, situ_type ty
                          const struct scatter_rows *s) {
   const int64_t grain = max_i64(1, GRAIN / max_i64(1, s->picks));
   if (!s->picks) return NULL;
+  if (type == SITU_BOOL && f == &scatter_add_kernel) /* the sum of booleans is their disjunction */
+    return scatter_rows(call, &scatter_max_kernel, SITU_UINT8, s);
   if (type_is_complex(type) && !s->one && is_linear(f)) { /* twice as many real numbers */
     struct scatter_rows parts = *s;
     parts.inner *= 2;
@@ -364,20 +368,20 @@ static void tensor_scatter_extreme_grad(struct gradient *g) {
   g->dx[2] = OP(g, "Mul", gather(g, share, g->in[1]), given);
 }
 
-#define TENSOR_SCATTER(NAME, word, types, python_, text, ...)                                     \
-  {                                                                                               \
-    .name = "TensorScatter" #NAME, .inputs = "tensor:T indices:Tindices updates:T",               \
-    .outputs = "output:T", .attrs = "T:{" types "} Tindices:{int32 int64}=int32" POLICY,          \
-    .python = python_, .doc = text,                                                               \
-    .args =                                                                                       \
-        "tensor: Tensor to copy.\nindices: Index tuples in the last dimension.\nupdates: "        \
-        "Elements or slices, one per index tuple.",                                               \
-    .samples =                                                                                    \
-        "[5] [3,1]=4,0,4 [3]; [4,3] [2,2]=1,2,3,0 [2]; "                                          \
-        "Tindices=int64 [4,3] [2,1]=3,1 [2,3]; [2,2] [0,1]= [0,2]; "                              \
-        "bad_indices_policy='IGNORE' [5] [4,1]=4,0,-1,5 [4]",                                     \
-    .devices = EVERYWHERE, .shape = tensor_scatter_shape, .record = record_tensor_scatter_##word, \
-    __VA_ARGS__                                                                                   \
+#define TENSOR_SCATTER(NAME, word, types, devices_, python_, text, ...)                         \
+  {                                                                                             \
+    .name = "TensorScatter" #NAME, .inputs = "tensor:T indices:Tindices updates:T",             \
+    .outputs = "output:T", .attrs = "T:{" types "} Tindices:{int16 int32 int64}=int32" POLICY,  \
+    .python = python_, .doc = text,                                                             \
+    .args =                                                                                     \
+        "tensor: Tensor to copy.\nindices: Index tuples in the last dimension.\nupdates: "      \
+        "Elements or slices, one per index tuple.",                                             \
+    .samples =                                                                                  \
+        "[5] [3,1]=4,0,4 [3]; [4,3] [2,2]=1,2,3,0 [2]; "                                        \
+        "Tindices=int64 [4,3] [2,1]=3,1 [2,3]; [2,2] [0,1]= [0,2]; "                            \
+        "bad_indices_policy='IGNORE' [5] [4,1]=4,0,-1,5 [4]",                                   \
+    .devices = devices_, .shape = tensor_scatter_shape, .record = record_tensor_scatter_##word, \
+    __VA_ARGS__                                                                                 \
   }
 
 /* Two ops each: on a reference, which the op returns, and on a handle. */
@@ -428,7 +432,7 @@ static const struct op_def op_defs[] = {
     {.name = "GatherNd",
      .inputs = "params:Tparams indices:Tindices",
      .outputs = "output:Tparams",
-     .attrs = "Tparams:{" NUMERIC "} Tindices:{int32 int64}=int32" POLICY,
+     .attrs = "Tparams:{" ALL_TYPES "} Tindices:{int16 int32 int64}=int32" POLICY,
      .doc = "Gathers elements or slices of params by index tuples.",
      .args = "params: Tensor of rank 1 or more.\n"
              "indices: Index tuples in the last dimension; a tuple shorter than the rank of params "
@@ -437,14 +441,14 @@ static const struct op_def op_defs[] = {
                 "[3] [2,0]=; [5] [1]=4; [4,3] [0,2]=; "
                 "bad_indices_policy='IGNORE' [4,3] [4,2]=1,2,9,0,-1,1,0,3; "
                 "bad_indices_policy='IGNORE' [4,3] [3,1]=4,1,-1",
-     .devices = EVERYWHERE,
+     .devices = MOVABLE,
      .shape = gather_nd_shape,
      .record = record_gather_nd,
      .grad = gather_nd_grad},
     {.name = "ScatterNd",
      .inputs = "indices:Tindices updates:T shape:Tindices",
      .outputs = "output:T",
-     .attrs = "T:{" LINEAR "} Tindices:{int32 int64}=int32" POLICY,
+     .attrs = "T:{" LINEAR " bool string} Tindices:{int16 int32 int64}=int32" POLICY,
      .python = "scatter_nd",
      .doc = "Scatters updates into a tensor of zeros; updates of equal indices are added.",
      .args = "indices: Index tuples in the last dimension.\n"
@@ -454,25 +458,26 @@ static const struct op_def op_defs[] = {
                 "Tindices=int64 [2,1]=3,1 [2,3] [2]=4,3; [0,1]= [0,3] [2]=2,3; "
                 "bad_indices_policy='IGNORE' [4,1]=4,0,-1,6 [4] [1]=6",
      .host = "shape",
-     .devices = EVERYWHERE,
+     .devices = MOVABLE,
      .shape = scatter_nd_shape,
      .record = record_scatter_nd,
+     .compute_strings = string_elements_scatter_nd,
      .grad = scatter_nd_grad},
-    TENSOR_SCATTER(Update, update, NUMERIC, "tensor_scatter_nd_update",
+    TENSOR_SCATTER(Update, update, ALL_TYPES, MOVABLE, "tensor_scatter_nd_update",
                    "A copy of the tensor with elements or slices replaced.",
                    .grad = tensor_scatter_update_grad),
-    TENSOR_SCATTER(Add, add, LINEAR, "tensor_scatter_nd_add",
+    TENSOR_SCATTER(Add, add, LINEAR, EVERYWHERE, "tensor_scatter_nd_add",
                    "A copy of the tensor with updates added to elements or slices.",
                    .grad = tensor_scatter_add_grad),
-    TENSOR_SCATTER(Sub, sub, LINEAR, "tensor_scatter_nd_sub",
+    TENSOR_SCATTER(Sub, sub, LINEAR, EVERYWHERE, "tensor_scatter_nd_sub",
                    "A copy of the tensor with updates subtracted from elements or slices.",
                    .grad = tensor_scatter_sub_grad),
     TENSOR_SCATTER(
-        Max, max, TYPE_NAMES_NUMBER, "tensor_scatter_nd_max",
+        Max, max, TYPE_NAMES_NUMBER, EVERYWHERE, "tensor_scatter_nd_max",
         "A copy of the tensor with elements or slices replaced by their maximum with updates.",
         .grad = tensor_scatter_extreme_grad),
     TENSOR_SCATTER(
-        Min, min, TYPE_NAMES_NUMBER, "tensor_scatter_nd_min",
+        Min, min, TYPE_NAMES_NUMBER, EVERYWHERE, "tensor_scatter_nd_min",
         "A copy of the tensor with elements or slices replaced by their minimum with updates.",
         .grad = tensor_scatter_extreme_grad),
     SCATTER(Update, update, NUMERIC, "true", "Replaces"),

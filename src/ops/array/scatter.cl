@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * scatter.cl: scatter kernels: write slices to indexed positions, in the order of the indices. */
 
-#if T_IS_INTEGER && T_IS_SIGNED && T_BYTES >= 4
+#if T_IS_INTEGER && T_IS_SIGNED && T_BYTES >= 2
 /* The row that index tuple k names in a tensor of dimensions `dim`, of which the first `depth`
  * count. It is -1 for indices out of bounds where they are allowed: negative ones (`skip` is 1), or
  * all (2). */

@@ -450,7 +450,7 @@ static const struct op_def op_defs[] = {
     {.name = "StridedSliceGrad",
      .inputs = "shape:Index begin:Index end:Index strides:Index dy:T",
      .outputs = "output:T",
-     .attrs = "T:{" NUMERIC "} " SLICE_ATTRS,
+     .attrs = "T:{" ALL_TYPES "} " SLICE_ATTRS,
      .doc = "The gradient of StridedSlice: zeros of the given shape, with dy at the slice.",
      .args = SLICE_ARGS "shape: Shape of the input of StridedSlice.\n"
                         "dy: Gradient of the slice.",
@@ -460,7 +460,7 @@ static const struct op_def op_defs[] = {
                 "new_axis_mask=1 Index=int64 [1]=3 [2]=0,1 [2]=0,3 [2]=1,1 [1,2]; "
                 "ellipsis_mask=1 shrink_axis_mask=2 [3]=2,3,4 [2]=0,1 [2]=0,2 [2]=1,1 [2,3]",
      .host = "shape begin end strides",
-     .devices = EVERYWHERE,
+     .devices = MOVABLE,
      .shape = slice_grad_shape,
      .record = record_slice_grad,
      .grad = slice_grad_grad},
@@ -469,7 +469,7 @@ static const struct op_def op_defs[] = {
     {.name = "TensorStridedSliceUpdate",
      .inputs = "input:T begin:Index end:Index strides:Index value:T",
      .outputs = "output:T",
-     .attrs = "T:{" NUMERIC "} " SLICE_ATTRS,
+     .attrs = "T:{" ALL_TYPES "} " SLICE_ATTRS,
      .doc = "A copy of the input in which the slice input[begin:end:strides, ...] is replaced.",
      .args = SLICE_ARGS "input: Input tensor.\n"
                         "value: New elements, broadcast to the shape of the slice.",
@@ -480,7 +480,7 @@ static const struct op_def op_defs[] = {
                 "ellipsis_mask=1 shrink_axis_mask=2 [2,3,4] [2]=0,1 [2]=0,2 [2]=1,1 [2,3]; "
                 "[5] [1]=3 [1]=3 [1]=1 [1]",
      .host = "begin end strides",
-     .devices = EVERYWHERE,
+     .devices = MOVABLE,
      .shape = slice_assign_shape,
      .record = record_slice_update,
      .grad = slice_update_grad},

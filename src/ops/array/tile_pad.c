@@ -14,6 +14,7 @@
 KERNEL_TABLE(tile, BITS);
 KERNEL_TABLE(pad, BITS);
 KERNEL_TABLE(one_hot_u8, BITS);
+KERNEL_TABLE(one_hot_i8, BITS);
 KERNEL_TABLE(one_hot_i32, BITS);
 KERNEL_TABLE(one_hot_i64, BITS);
 KERNEL_TABLE(range, NUMBER);
@@ -205,6 +206,7 @@ static situ_status record_one_hot(struct call *call) {
   TRY(one_hot_axis(call, &at));
   for (int d = at + 1; d < out->rank; d++) suffix *= out->dim[d];
   const struct kernel *kernel = type == SITU_UINT8   ? &one_hot_u8_kernel
+                                : type == SITU_INT8  ? &one_hot_i8_kernel
                                 : type == SITU_INT32 ? &one_hot_i32_kernel
                                                      : &one_hot_i64_kernel;
   return LAUNCH(call, kernel, call->out[0].type, n, GRAIN / 4, 0, ARG_IN(call, 0), ARG_IN(call, 2),
@@ -360,33 +362,33 @@ static const struct op_def op_defs[] = {
     {.name = "Pad",
      .inputs = "input:T paddings:Tpaddings",
      .outputs = "output:T",
-     .attrs = "T:{" NUMERIC "} Tpaddings:{int32 int64}=int32",
+     .attrs = "T:{" ALL_TYPES "} Tpaddings:{int32 int64}=int32",
      .doc = "Pads a tensor with zeros.",
      .args = "input: Input tensor.",
      .samples = "[2,3] [2,2]=1,0,2,1; [3] [1,2]=0,0; Tpaddings=int64 [2,2] [2,2]=0,1,1,0; "
                 "[0,2] [2,2]=1,1,0,0",
      .host = "paddings",
-     .devices = EVERYWHERE,
+     .devices = MOVABLE,
      .shape = pad_shape,
      .record = record_pad,
      .grad = pad_grad},
     {.name = "PadV2",
      .inputs = "input:T paddings:Tpaddings constant_values:T",
      .outputs = "output:T",
-     .attrs = "T:{" NUMERIC "} Tpaddings:{int32 int64}=int32",
+     .attrs = "T:{" ALL_TYPES "} Tpaddings:{int32 int64}=int32",
      .doc = "Pads a tensor with a constant.",
      .args = "input: Input tensor.\n"
              "constant_values: Scalar to pad with.",
      .samples = "[2,3] [2,2]=1,0,2,1 []; [2,1,2] [3,2]=0,1,1,1,2,0 []",
      .host = "paddings",
-     .devices = EVERYWHERE,
+     .devices = MOVABLE,
      .shape = pad_shape,
      .record = record_pad,
      .grad = pad_v2_grad},
     {.name = "OneHot",
      .inputs = "indices:TI depth:int32 on_value:T off_value:T",
      .outputs = "output:T",
-     .attrs = "axis:int=-1 T:{" NUMERIC "} TI:{uint8 int32 int64}=int64",
+     .attrs = "axis:int=-1 T:{" ALL_TYPES "} TI:{uint8 int8 int32 int64}=int64",
      .python = "one_hot",
      .doc = "One-hot encoding: a new axis of size depth with on_value at the index and off_value "
             "elsewhere.",
@@ -406,7 +408,7 @@ static const struct op_def op_defs[] = {
     {.name = "Range",
      .inputs = "start:Tidx limit:Tidx delta:Tidx",
      .outputs = "output:Tidx",
-     .attrs = "Tidx:{float double int32 int64}=int32",
+     .attrs = "Tidx:{bfloat16 half float double int32 int64}=int32",
      .python = "range",
      .doc = "A vector of evenly spaced numbers: start, start + delta, ... before limit.",
      .args = "start: First number, a scalar.\n"

@@ -87,6 +87,7 @@ KERNEL(pad, IN(T, x), IN(T, v), OUT(T, y), SIZES(dim), SIZES(own), SIZES(before)
     y[i] = (i64)index[p * suffix + s] == d ? on[0] : off[0];                                       \
   }
 ONE_HOT(u8)
+ONE_HOT(i8)
 ONE_HOT(i32)
 ONE_HOT(i64)
 #undef ONE_HOT

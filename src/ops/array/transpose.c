@@ -186,7 +186,7 @@ static const struct op_def op_defs[] = {
     {.name = "Transpose",
      .inputs = "x:T perm:Tperm",
      .outputs = "y:T",
-     .attrs = "T:{" NUMERIC "} Tperm:{int32 int64}=int32",
+     .attrs = "T:{" ALL_TYPES "} Tperm:{int32 int64}=int32",
      .python = "transpose linalg.transpose",
      .doc = "Permutes dimensions: dimension i of the result is dimension perm[i] of the input.",
      .args = "x: Input tensor.\n"
@@ -195,7 +195,7 @@ static const struct op_def op_defs[] = {
                 "[5] [1]=0; [] [0]=; Tperm=int64 [3,1,2] [3]=1,2,0; [0,3] [2]=1,0; "
                 "[33,70] [2]=1,0; [2,3,2,3,2] [5]=4,2,0,3,1; [2,3,4] [3]=0,1,2",
      .host = "perm",
-     .devices = EVERYWHERE,
+     .devices = MOVABLE,
      .shape = transpose_shape,
      .record = record_transpose,
      .grad = transpose_grad},

@@ -200,6 +200,16 @@ static situ_status compute_difference(struct compute *compute) {
 
 /* DynamicPartition, DynamicStitch */
 
+/* Duplicates the strings of an output, to which the pointers of an input were copied. */
+static situ_status own_strings(struct compute *compute, int index) {
+  situ_tensor *copy = NULL;
+  if (compute->out[index]->type != SITU_STRING) return NULL;
+  TRY(tensor_copy_strings(compute->out[index], &copy));
+  situ_tensor_release(compute->out[index]);
+  compute->out[index] = copy;
+  return NULL;
+}
+
 static int64_t rows_behind(const situ_shape *shape, int first) {
   int64_t result = 1;
   for (int d = first; d < shape->rank; d++) result *= shape->dim[d];
@@ -246,6 +256,7 @@ static situ_status compute_partition(struct compute *compute) {
       memcpy(at, (const char *)situ_tensor_data(data) + (size_t)i * row, row);
       at += row;
     }
+    TRY(own_strings(compute, p));
   }
   return NULL;
 }
@@ -302,7 +313,7 @@ static situ_status compute_stitch(struct compute *compute) {
       if (row) memcpy((char *)to + (size_t)at * row, from + (size_t)i * row, row);
     }
   }
-  return NULL;
+  return own_strings(compute, 0);
 }
 
 /* Gradients */
@@ -386,26 +397,26 @@ static const struct op_def op_defs[] = {
     {.name = "DynamicPartition",
      .inputs = "data:T partitions:int32",
      .outputs = "outputs:num_partitions*T",
-     .attrs = "num_partitions:int>=1 T:{" NUMERIC "}",
+     .attrs = "num_partitions:int>=1 T:{" ALL_TYPES "}",
      .python = "dynamic_partition",
      .doc = "Partitions slices of data: data[i] goes to output partitions[i].",
      .args = "data: Tensor whose shape begins with the shape of partitions.\n"
              "partitions: Index of the output for each slice, 0 <= i < num_partitions.\n"
              "num_partitions: Number of outputs.",
-     .devices = EVERYWHERE,
+     .devices = MOVABLE,
      .shape = partition_shape,
      .compute = compute_partition,
      .grad = partition_grad},
     {.name = "DynamicStitch",
      .inputs = "indices:N*int32 data:N*T",
      .outputs = "merged:T",
-     .attrs = "N:int>=1 T:{" NUMERIC "}",
+     .attrs = "N:int>=1 T:{" ALL_TYPES "}",
      .python = "dynamic_stitch",
      .doc = "Merges slices of several tensors: merged[indices[m][i]] = data[m][i]; the last one of "
             "equal indices wins.",
      .args = "indices: Tensors with the position of each slice in the result.\n"
              "data: Tensors of slices; the shape of each begins with the shape of its indices.",
-     .devices = EVERYWHERE,
+     .devices = MOVABLE,
      .shape = stitch_shape,
      .compute = compute_stitch,
      .grad = stitch_grad},

@@ -3,6 +3,7 @@
 #include "ops/array/scatter.h"
 #include "ops/broadcast.h"
 #include "ops/ops.h"
+#include "ops/string/string_elements.h"
 #include "ops/derivative.h"
 #include "ops/math/cast.h"
 #include "tensor/shape.h"
@@ -66,6 +67,7 @@ static situ_status record_equality(struct call *call, const struct kernel *flat,
     return record_binary(call, &name##_kernel, &name##_wide_kernel, cost); \
   }
 #define BINARY_OF(ports, args, ...) BINARY(__VA_ARGS__)
+#define BINARY_STRINGS(function, ...) BINARY(__VA_ARGS__)
 #define GRADIENT BINARY
 #define COMPARE BINARY
 #define EQUALITY(name, class, cost, f, misfit, ...)                                  \
@@ -80,6 +82,7 @@ static situ_status record_equality(struct call *call, const struct kernel *flat,
 #undef PREDICATE
 #undef BINARY
 #undef BINARY_OF
+#undef BINARY_STRINGS
 #undef GRADIENT
 #undef COMPARE
 #undef EQUALITY
@@ -184,6 +187,7 @@ const struct kernel *const elementwise_greatest[2] = {&Maximum_kernel, &Maximum_
 #define BINARY(name, class, cost, f, guard, dx, dy, ...) \
   static void name##_grad(struct gradient *g) { derivative_binary(g, dx, dy); }
 #define BINARY_OF(ports, args, ...) BINARY(__VA_ARGS__)
+#define BINARY_STRINGS(function, ...) BINARY(__VA_ARGS__)
 #define GRADIENT(name, class, cost, f, dx, dy, ...) \
   static void name##_grad(struct gradient *g) { derivative_binary(g, dx, dy); }
 #define COMPARE(...)
@@ -194,6 +198,7 @@ const struct kernel *const elementwise_greatest[2] = {&Maximum_kernel, &Maximum_
 #undef PREDICATE
 #undef BINARY
 #undef BINARY_OF
+#undef BINARY_STRINGS
 #undef GRADIENT
 #undef COMPARE
 #undef EQUALITY
@@ -245,6 +250,21 @@ const struct kernel *const elementwise_greatest[2] = {&Maximum_kernel, &Maximum_
 #define BINARY_OF(ports, args, name, class, cost, f, guard, gx, gy, dx, dy, python, doc)          \
   BINARY_OP_DEF(name, ports, args, class, "z:T", OP_INPLACE | GRAD_FLAG(gx), name##_grad, dx, dy, \
                 python, doc)
+#define BINARY_STRINGS(function, name_, class, cost, f, guard, gx, gy, dx, dy, python_, doc_) \
+  {.name = #name_,                                                                            \
+   .inputs = "x:T y:T",                                                                       \
+   .outputs = "z:T",                                                                          \
+   .attrs = "T:{" TYPE_NAMES_##class " string}",                                              \
+   .python = python_,                                                                         \
+   .doc = doc_,                                                                               \
+   .args = XY_ARGS,                                                                           \
+   .samples = BINARY_SAMPLES(dx, dy),                                                         \
+   .devices = MOVABLE,                                                                        \
+   .flags = OP_INPLACE | GRAD_FLAG(gx),                                                       \
+   .shape = broadcast_shape,                                                                  \
+   .record = name_##_record,                                                                  \
+   .grad = name_##_grad,                                                                      \
+   .compute_strings = function},
 #define GRADIENT(name_, class, cost, f, gx, gy, dx, ports, doc_)   \
   {.name = #name_,                                                 \
    .inputs = ports,                                                \
@@ -265,16 +285,19 @@ const struct kernel *const elementwise_greatest[2] = {&Maximum_kernel, &Maximum_
   {.name = #name_,                                                                               \
    .inputs = "x:T y:T",                                                                          \
    .outputs = "z:bool",                                                                          \
-   .attrs = "T:{" TYPE_NAMES_##class "} incompatible_shape_error:bool=true",                     \
+   .attrs = "T:{" TYPE_NAMES_##class " string} incompatible_shape_error:bool=true",               \
    .python = python_,                                                                            \
    .doc = doc_,                                                                                  \
    .args = XY_ARGS "\nincompatible_shape_error: Fail if the shapes cannot be broadcast; else "    \
                    "they are unequal, and the result is a scalar.",                              \
    .samples = BINARY_SAMPLES("", "") "; incompatible_shape_error=false [3] [2]; "                \
                                      "incompatible_shape_error=false [3,4] [4]",                 \
-   .devices = EVERYWHERE,                                                                        \
+   .devices = MOVABLE,                                                                           \
    .shape = equality_shape,                                                                      \
-   .record = name_##_record},
+   .record = name_##_record,                                                                     \
+   .compute_strings = name_##_strings},
+#define Equal_strings string_elements_equal
+#define NotEqual_strings string_elements_not_equal
 
 /* An op that computes real numbers of complex ones, from port in_ to port out_. */
 #define PART_OP_DEF(name_, in_, out_, doc_, record_, grad_)                                      \

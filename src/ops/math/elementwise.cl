@@ -189,6 +189,7 @@ INLINE C JOIN(int_power, T_NAME)(C x, C y) {
 #define BINARY(name, class, cost, f, guard, ...) \
   IF_##class(BINARY_KERNELS(name, T, f, GUARD_##guard(y)))
 #define BINARY_OF(ports, args, ...) BINARY(__VA_ARGS__)
+#define BINARY_STRINGS(function, ...) BINARY(__VA_ARGS__)
 #define GRADIENT(name, class, cost, f, ...) IF_##class(BINARY_KERNELS(name, T, f, ))
 #define COMPARE(name, class, cost, f, ...) IF_##class(BINARY_KERNELS(name, uchar, f, ))
 #define EQUALITY COMPARE
@@ -198,6 +199,7 @@ INLINE C JOIN(int_power, T_NAME)(C x, C y) {
 #undef PREDICATE
 #undef BINARY
 #undef BINARY_OF
+#undef BINARY_STRINGS
 #undef GRADIENT
 #undef COMPARE
 #undef EQUALITY

@@ -136,27 +136,26 @@ static void extreme_grad(struct gradient *g) {
   "[5] [5]=0,1,0,-1,2 []=3; Tindices=int64 [2,2,3] [2,2]=1,1,0,1 []=2; T=float [0,2] [0]= []=2; " \
   "T=int32 [4,3] [4]=3,0,0,3 []=5"
 
-#define UNSORTED(NAME, word, grad_, text)                                                          \
-  {                                                                                                \
-    .name = "UnsortedSegment" #NAME,                                                               \
-    .inputs = "data:T segment_ids:Tindices num_segments:Tnumsegments", .outputs = "output:T",      \
-    .attrs =                                                                                       \
-        "T:{" TYPE_NAMES_NUMBER "} Tindices:{int32 int64}=int32 Tnumsegments:{int32 int64}=int32", \
-    .python = "math.unsorted_segment_" #word " unsorted_segment_" #word,                           \
-    .doc = text " of the elements of each segment; segments need not be sorted.",                  \
-    .args =                                                                                        \
-        "data: Tensor whose shape begins with the shape of segment_ids.\n"                         \
-        "segment_ids: Segment of each slice of data; slices with a negative one are ignored.\n"    \
-        "num_segments: Number of segments, a scalar, the first dimension of the result.",          \
-    .samples = UNSORTED_SAMPLES, .host = "num_segments", .devices = EVERYWHERE,                    \
-    .shape = unsorted_shape, .record = record_unsorted_##word, grad_                               \
+#define UNSORTED(NAME, word, types, grad_, text)                                                  \
+  {                                                                                               \
+    .name = "UnsortedSegment" #NAME,                                                              \
+    .inputs = "data:T segment_ids:Tindices num_segments:Tnumsegments", .outputs = "output:T",     \
+    .attrs = "T:{" types "} Tindices:{int16 int32 int64}=int32 Tnumsegments:{int32 int64}=int32", \
+    .python = "math.unsorted_segment_" #word " unsorted_segment_" #word,                          \
+    .doc = text " of the elements of each segment; segments need not be sorted.",                 \
+    .args =                                                                                       \
+        "data: Tensor whose shape begins with the shape of segment_ids.\n"                        \
+        "segment_ids: Segment of each slice of data; slices with a negative one are ignored.\n"   \
+        "num_segments: Number of segments, a scalar, the first dimension of the result.",         \
+    .samples = UNSORTED_SAMPLES, .host = "num_segments", .devices = EVERYWHERE,                   \
+    .shape = unsorted_shape, .record = record_unsorted_##word, grad_                              \
   }
 
 static const struct op_def op_defs[] = {
-    UNSORTED(Sum, sum, .grad = unsorted_sum_grad, "Sum"),
-    UNSORTED(Prod, prod, .grad = unsorted_prod_grad, "Product"),
-    UNSORTED(Max, max, .grad = extreme_grad, "Maximum"),
-    UNSORTED(Min, min, .grad = extreme_grad, "Minimum"),
+    UNSORTED(Sum, sum, TYPE_NAMES_NUMBER_COMPLEX, .grad = unsorted_sum_grad, "Sum"),
+    UNSORTED(Prod, prod, TYPE_NAMES_NUMBER, .grad = unsorted_prod_grad, "Product"),
+    UNSORTED(Max, max, TYPE_NAMES_NUMBER, .grad = extreme_grad, "Maximum"),
+    UNSORTED(Min, min, TYPE_NAMES_NUMBER, .grad = extreme_grad, "Minimum"),
 };
 
 OP_FAMILY(segment_reduce, op_defs);

@@ -308,18 +308,7 @@ def _join(x, y):
                 if _situ.executing_eagerly()
                 else TypeError(text)
             )
-    return op("StringJoin", [convert_to_tensor(v, "string") for v in (x, y)], name="add")
-
-
-def string_codes(x, y):
-    """Returns integer codes for two string tensors; equal strings have equal codes."""
-    x, y = convert_to_tensor(x, "string"), convert_to_tensor(y, "string")
-    both = op("ConcatV2", [op("Reshape", x, [-1]), op("Reshape", y, [-1])], 0)
-    _, places = op("Unique", both, out_idx="int32")
-    cut = op("Size", x)
-    first = op("Slice", places, [0], op("Reshape", cut, [1]))
-    second = op("Slice", places, op("Reshape", cut, [1]), [-1])
-    return op("Reshape", first, op("Shape", x)), op("Reshape", second, op("Shape", y))
+    return op("Add", *(convert_to_tensor(v, "string") for v in (x, y)), name="add")
 
 
 def _equal(same):
@@ -327,8 +316,6 @@ def _equal(same):
         if x is None or y is None:
             return not same
         x, y = _pair(x, y)
-        if x.dtype.name == y.dtype.name == "string":
-            x, y = string_codes(x, y)
         try:
             return op("Equal" if same else "NotEqual", x, y)
         except (errors.InvalidArgumentError, ValueError) as e:
@@ -392,25 +379,6 @@ def zero_fraction(value: TensorLike, name: str | None = None) -> Tensor:
     value = convert_to_tensor(value)
     same = cast(op("Equal", value, zeros(shape_of(value), value.dtype)), "float32")
     return OPS["Mean"](same, name=name)
-
-
-def _compared(name):
-    """Exports tf.equal or tf.not_equal, which also compare strings."""
-
-    def compare(x, y, name=None):
-        kinds = {getattr(dtype_of(v), "name", None) for v in (x, y)}
-        if "string" not in kinds and not all(isinstance(v, (str, bytes)) for v in (x, y)):
-            return OPS[op_name](x, y, name=name)
-        with scope(name, op_name) as full:
-            return OPS[op_name](*string_codes(x, y), name=full)
-
-    op_name, public_name = name, {"Equal": "equal", "NotEqual": "not_equal"}[name]
-    compare.__name__, compare.__doc__ = public_name, OPS[name].__doc__
-    export(public_name, "math." + public_name)(front(name, real=True)(compare))
-
-
-for _name in ("Equal", "NotEqual"):
-    _compared(_name)
 
 
 @export("math.logical_xor", v1="logical_xor")
