@@ -31,6 +31,7 @@
   X(check_numerics) \
   X(string_ops) \
   X(hash_bucket) \
+  X(regex_ops) \
   X(as_string) \
   X(string_format) \
   X(matmul) \

@@ -7,6 +7,8 @@
 #include <pthread.h>
 #include <wctype.h>
 
+#include "ops/string/utf8.h"
+
 static locale_t utf8_locale;
 
 static void open_locale(void) {
@@ -15,36 +17,16 @@ static void open_locale(void) {
     utf8_locale = newlocale(LC_CTYPE_MASK, names[i], (locale_t)0);
 }
 
-/* The length of the sequence that a byte begins; 0: none. */
-static size_t sequence_length(unsigned char first) {
-  if (first < 0x80) return 1;
-  if (first >= 0xC2 && first < 0xE0) return 2;
-  if (first >= 0xE0 && first < 0xF0) return 3;
-  return first >= 0xF0 && first < 0xF5 ? 4 : 0;
+static bool find_locale(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, open_locale);
+  return utf8_locale != (locale_t)0;
 }
 
 /* Decodes the character at *at and advances; U+FFFD for a byte that is not UTF-8. */
-static uint32_t decode(situ_string text, size_t *at) {
-  static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-  const unsigned char *bytes = (const unsigned char *)text.data + *at;
-  const size_t length = sequence_length(*bytes);
-  uint32_t c = length > 1 ? *bytes & (0x7Fu >> length) : *bytes;
-  bool good = length && length <= text.length - *at;
-  for (size_t i = 1; good && i < length; i++) {
-    good = (bytes[i] & 0xC0) == 0x80;
-    c = c << 6 | (bytes[i] & 0x3F);
-  }
-  good = good && c >= least[length] && c <= 0x10FFFF && !(c >= 0xD800 && c < 0xE000);
-  *at += good ? length : 1;
-  return good ? c : 0xFFFD;
-}
-
-static void encode(uint32_t c, struct strbuf *out) {
-  char bytes[4];
-  const size_t length = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-  for (size_t i = length; i-- > 1; c >>= 6) bytes[i] = (char)(0x80 | (c & 0x3F));
-  bytes[0] = (char)(length == 1 ? c : (0xF0u << (4 - length) & 0xFF) | c);
-  strbuf_append_n(out, bytes, length);
+static uint32_t next_character(situ_string text, size_t *at) {
+  const uint32_t c = utf8_decode(text, at);
+  return c == UTF8_INVALID ? 0xFFFD : c;
 }
 
 /* Characters whose upper case is several characters (SpecialCasing.txt of Unicode). */
@@ -167,28 +149,33 @@ static const struct special *find_special(uint32_t c, bool upper) {
 
 /* Whether a sigma ends a word; the text goes on at `behind`. */
 static bool is_final(situ_string text, bool after_letter, size_t behind) {
-  return after_letter && (behind >= text.length || !iswalpha_l(decode(text, &behind), utf8_locale));
+  return after_letter &&
+         (behind >= text.length || !iswalpha_l(next_character(text, &behind), utf8_locale));
 }
 
 static uint32_t change(uint32_t c, bool upper) {
   return upper ? (uint32_t)towupper_l(c, utf8_locale) : (uint32_t)towlower_l(c, utf8_locale);
 }
 
+uint32_t utf8_case_of(uint32_t c, bool upper) {
+  if (find_locale()) return change(c, upper);
+  const uint32_t other = c ^ 0x20, letter = c | 0x20;
+  return letter >= 'a' && letter <= 'z' && (c == letter) == upper ? other : c;
+}
+
 situ_status utf8_case(situ_string text, bool upper, struct strbuf *out) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
   enum { SIGMA = 0x3A3, FINAL_SIGMA = 0x3C2 };
   bool after_letter = false;
-  pthread_once(&once, open_locale);
-  if (!utf8_locale)
+  if (!find_locale())
     return situ_status_create(SITU_UNIMPLEMENTED,
                               "%s with encoding='utf-8' needs a UTF-8 locale (C.UTF-8).",
                               upper ? "StringUpper" : "StringLower");
   for (size_t at = 0; at < text.length;) {
-    const uint32_t c = decode(text, &at);
+    const uint32_t c = next_character(text, &at);
     const struct special *special = find_special(c, upper);
     const bool final = c == SIGMA && !upper && is_final(text, after_letter, at);
-    for (int i = 0; special && i < 3 && special->upper[i]; i++) encode(special->upper[i], out);
-    if (!special) encode(final ? FINAL_SIGMA : change(c, upper), out);
+    for (int i = 0; special && i < 3 && special->upper[i]; i++) utf8_encode(special->upper[i], out);
+    if (!special) utf8_encode(final ? FINAL_SIGMA : change(c, upper), out);
     after_letter = iswalpha_l(c, utf8_locale);
   }
   return NULL;

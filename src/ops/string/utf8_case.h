@@ -12,4 +12,8 @@
  * systems without a UTF-8 locale. */
 situ_status utf8_case(situ_string text, bool upper, struct strbuf *out) SITU_MUST_USE;
 
+/* The upper or lower case of a character that is one character; of ASCII only on systems without a
+ * UTF-8 locale. */
+uint32_t utf8_case_of(uint32_t c, bool upper);
+
 #endif

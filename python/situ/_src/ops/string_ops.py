@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""string_ops.py: tf.strings: format, split, hash buckets and regular expressions (Python's `re`, on
-the
-host)."""
+"""string_ops.py: tf.strings: format, split, hash buckets and regular expressions."""
 
 from __future__ import annotations
 
-import re
 import time
 
 import numpy
@@ -93,6 +90,13 @@ def map_strings(function, strings, dtype, kind, name=None):
     return result
 
 
+def _of_flat_values(function, strings):
+    """Applies a function of tensors to a tensor, or to the flat values of a ragged tensor."""
+    if hasattr(strings, "with_flat_values"):
+        return strings.with_flat_values(function(strings.flat_values))
+    return function(strings)
+
+
 @export("strings.regex_replace", v1="regex_replace")
 def regex_replace(
     input: TensorLike,
@@ -105,7 +109,7 @@ def regex_replace(
 
     Args:
       input: A string tensor.
-      pattern: A regular expression.
+      pattern: A regular expression in the syntax of RE2; a string or a scalar tensor.
       rewrite: The replacement; \\0 is the match, \\1 to \\9 are groups.
       replace_global: Whether to replace all matches, or only the first.
       name: A name for the operation (optional).
@@ -113,16 +117,29 @@ def regex_replace(
     Returns:
       A string tensor of the shape of `input`.
     """
-    expression, by = re.compile(pattern.encode()), rewrite.encode().replace(b"\\0", b"\\g<0>")
-    count = 0 if replace_global else 1
-    return map_strings(lambda t: expression.sub(by, t, count=count), input, "string", object, name)
+    constant = isinstance(pattern, (str, bytes)) and isinstance(rewrite, (str, bytes))
+
+    def replace(strings):
+        if constant:
+            attrs = {"pattern": pattern, "rewrite": rewrite, "replace_global": replace_global}
+            return op("StaticRegexReplace", strings, name=name, **attrs)
+        return op(
+            "RegexReplace", strings, pattern, rewrite, replace_global=replace_global, name=name
+        )
+
+    return _of_flat_values(replace, input)
 
 
 @export("strings.regex_full_match")
 def regex_full_match(input: TensorLike, pattern: TensorLike, name: str | None = None) -> Any:
-    """Returns whether a regular expression matches each whole string."""
-    expression = re.compile(pattern.encode())
-    return map_strings(lambda t: expression.fullmatch(t) is not None, input, "bool", bool, name)
+    """Returns whether a regular expression (RE2) matches each whole string."""
+
+    def match(strings):
+        if isinstance(pattern, (str, bytes)):
+            return op("StaticRegexFullMatch", strings, pattern=pattern, name=name)
+        return op("RegexFullMatch", strings, pattern, name=name)
+
+    return _of_flat_values(match, input)
 
 
 @export(v1="string_split")
