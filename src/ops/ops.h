@@ -24,6 +24,7 @@
   X(segment_reduce) \
   X(resize_hsv) \
   X(where_unique) \
+  X(set_ops) \
   X(sparse_fill) \
   X(matrix_diag) \
   X(matrix_solve) \

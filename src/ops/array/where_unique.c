@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * where_unique.c: Where, Unique, ListDiff, DynamicPartition, DynamicStitch: ops whose output
  * shape depends on data. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "kernel/host.h"
 #include "ops/gradient.h"
 #include "ops/ops.h"
+#include "tensor/number.h"
 #include "tensor/shape.h"
 #include "tensor/tensor.h"
 #include "tensor/type.h"
@@ -73,18 +75,57 @@ static situ_string bytes_of(const situ_tensor *tensor, int64_t i) {
   return (situ_string){(const char *)situ_tensor_data(tensor) + (size_t)i * size, size};
 }
 
-/* Hash table of the distinct elements, in the order of first occurrence. */
+/* A tensor as slices along an axis, which are compared; elements of a vector are slices of one. */
+struct slices {
+  const situ_tensor *tensor;
+  int64_t outer, count, inner;
+};
+
+/* The position of element k of slice i. */
+static int64_t slice_element(const struct slices *s, int64_t i, int64_t k) {
+  return (k / s->inner * s->count + i) * s->inner + k % s->inner;
+}
+
+/* Whether a number is not equal to itself. */
+static bool is_nan(const situ_tensor *tensor, int64_t i) {
+  const situ_type part = type_real(tensor->type);
+  const int parts = type_is_complex(tensor->type) ? 2 : 1;
+  if (!type_is_real(part)) return false;
+  for (int k = 0; k < parts; k++)
+    if (isnan(number_at(part, situ_tensor_data(tensor), parts * i + k))) return true;
+  return false;
+}
+
+static bool equal_elements(const situ_tensor *a, int64_t i, const situ_tensor *b, int64_t k) {
+  const situ_string x = bytes_of(a, i), y = bytes_of(b, k);
+  if (!is_set(a, i) && !is_set(b, k) && a->type != SITU_STRING) return true; /* 0 and -0 */
+  return x.length == y.length && (!x.length || !memcmp(x.data, y.data, x.length)) && !is_nan(a, i);
+}
+
+static bool equal_slices(const struct slices *a, int64_t i, const struct slices *b, int64_t k) {
+  for (int64_t n = 0; n < a->outer * a->inner; n++)
+    if (!equal_elements(a->tensor, slice_element(a, i, n), b->tensor, slice_element(b, k, n)))
+      return false;
+  return true;
+}
+
+/* Hash table of the distinct slices, in the order of first occurrence. */
 struct table {
-  int64_t *slots; /* indices of distinct elements; -1: empty */
+  int64_t *slots; /* indices of distinct slices; -1: empty */
   int64_t *first; /* where each different one was first */
   size_t mask;
   int64_t count;
 };
 
-static uint64_t hash_of(situ_string text) {
+static uint64_t hash_of(const struct slices *s, int64_t i) {
   uint64_t hash = 1469598103934665603u;
-  for (size_t i = 0; i < text.length; i++)
-    hash = (hash ^ (unsigned char)text.data[i]) * 1099511628211u;
+  for (int64_t n = 0; n < s->outer * s->inner; n++) {
+    const int64_t at = slice_element(s, i, n);
+    const situ_string text = bytes_of(s->tensor, at);
+    if (s->tensor->type != SITU_STRING && !is_set(s->tensor, at)) continue; /* 0 and -0 */
+    for (size_t k = 0; k < text.length; k++)
+      hash = (hash ^ (unsigned char)text.data[k]) * 1099511628211u;
+  }
   return hash ^ hash >> 29;
 }
 
@@ -103,69 +144,99 @@ static void table_free(struct table *table) {
   free(table->first);
 }
 
-/* The index of element i among the distinct elements; -1 if it is new and `add` is false. */
-static int64_t table_find(struct table *table, const situ_tensor *of, const situ_tensor *tensor,
+/* The index of slice i among the distinct slices; -1 if it is new and `add` is false. */
+static int64_t table_find(struct table *table, const struct slices *of, const struct slices *all,
                           int64_t i, bool add) {
-  const situ_string text = bytes_of(tensor, i);
-  size_t at = hash_of(text) & table->mask;
-  for (; table->slots[at] >= 0; at = (at + 1) & table->mask) {
-    const situ_string other = bytes_of(of, table->first[table->slots[at]]);
-    if (other.length == text.length && !memcmp(other.data, text.data, text.length))
-      return table->slots[at];
-  }
+  size_t at = hash_of(all, i) & table->mask;
+  for (; table->slots[at] >= 0; at = (at + 1) & table->mask)
+    if (equal_slices(all, i, of, table->first[table->slots[at]])) return table->slots[at];
   if (!add) return -1;
   table->first[table->count] = i;
   table->slots[at] = table->count;
   return table->count++;
 }
 
-/* Output `index`: the elements of a vector at `n` indices. */
-static situ_status take(struct compute *compute, int index, const situ_tensor *from,
-                        const int64_t *places, int64_t n) {
-  const size_t size = situ_type_size(from->type);
-  if (from->type == SITU_STRING) {
-    situ_string *texts = malloc((size_t)max_i64(1, n) * sizeof *texts);
-    if (!texts) return NO_MEMORY();
-    for (int64_t i = 0; i < n; i++) texts[i] = situ_tensor_string(from, places[i]);
-    const situ_status status =
-        situ_tensor_create_strings(SITU_SHAPE(n), texts, &compute->out[index]);
-    free(texts);
-    return status;
-  }
-  void *data = NULL;
-  TRY(compute_output(compute, index, SITU_SHAPE(n), &data));
-  for (int64_t i = 0; i < n; i++)
-    memcpy((char *)data + (size_t)i * size, bytes_of(from, places[i]).data, size);
+static situ_status own_strings(struct compute *compute, int index);
+
+/* Output `index`: the slices at `n` indices; `shape` is that of the result. */
+static situ_status take(struct compute *compute, int index, const struct slices *from,
+                        const int64_t *places, int64_t n, situ_shape shape) {
+  const size_t size = situ_type_size(from->tensor->type);
+  const char *data = situ_tensor_data(from->tensor);
+  void *to = NULL;
+  TRY(compute_output(compute, index, shape, &to));
+  char *at = to;
+  for (int64_t o = 0; o < from->outer; o++)
+    for (int64_t i = 0; i < n && from->inner; i++, at += (size_t)from->inner * size)
+      memcpy(at, data + (size_t)((o * from->count + places[i]) * from->inner) * size,
+             (size_t)from->inner * size);
+  return own_strings(compute, index);
+}
+
+/* The axis of UniqueV2, or -1 for the elements of a vector. */
+static situ_status unique_axis(const struct call *call, const situ_shape *in, int *axis) {
+  *axis = -1;
+  const situ_tensor *given = call->n_in > 1 ? call->in[1].value : NULL;
+  if (call->n_in > 1 && call->in[1].shape.rank != SITU_ANY && call->in[1].shape.rank != 1)
+    return INVALID("axis expects a 1D vector.");
+  const int64_t n = given ? situ_shape_count(given->shape) : 0;
+  if (n > 1) return INVALID("axis does not support input tensors larger than 1 elements");
+  if (n == 0) return in->rank == 1 ? NULL : INVALID("unique expects a 1D vector.");
+  const int64_t at = call_element(call, 1, 0);
+  *axis = (int)(at < 0 ? at + in->rank : at);
+  if (*axis < 0 || *axis >= in->rank) return INVALID("axis has to be between [0, %d)", in->rank);
   return NULL;
 }
 
 static situ_status unique_shape(struct call *call) {
-  TRY(op_need_rank(call, 0, 1, "x"));
-  call->out[0].shape = SITU_SHAPE(SITU_ANY);
-  call->out[1].shape = call->in[0].shape;
+  if (call->n_in < 2) {
+    TRY(op_need_rank(call, 0, 1, "x"));
+    call->out[0].shape = SITU_SHAPE(SITU_ANY);
+    call->out[1].shape = call->in[0].shape;
+  } else {
+    call->out[0].shape = SITU_ANY_SHAPE;
+    call->out[1].shape = SITU_SHAPE(SITU_ANY);
+  }
   if (call->n_out > 2) call->out[2].shape = SITU_SHAPE(SITU_ANY);
+  return NULL;
+}
+
+static struct slices slices_of(const situ_tensor *tensor, int axis) {
+  struct slices s = {tensor, 1, tensor->shape.dim[axis], 1};
+  for (int d = 0; d < axis; d++) s.outer *= tensor->shape.dim[d];
+  for (int d = axis + 1; d < tensor->shape.rank; d++) s.inner *= tensor->shape.dim[d];
+  return s;
+}
+
+static situ_status count_each(struct compute *compute, const struct slices *s, int64_t distinct) {
+  const situ_type type = compute->call->out[1].type;
+  void *counts = NULL;
+  TRY(compute_output(compute, 2, SITU_SHAPE(distinct), &counts));
+  memset(counts, 0, (size_t)distinct * situ_type_size(type));
+  for (int64_t i = 0; i < s->count; i++) {
+    const int64_t at = element(compute->out[1], i);
+    put(counts, type, at, element(compute->out[2], at) + 1);
+  }
   return NULL;
 }
 
 static situ_status compute_unique(struct compute *compute) {
   const situ_tensor *in = compute->in[0];
-  const int64_t n = situ_shape_count(in->shape);
   const situ_type type = compute->call->out[1].type;
   struct table table;
-  void *numbers = NULL, *counts = NULL;
-  situ_status status = table_create(n, &table);
-  if (!status) status = compute_output(compute, 1, in->shape, &numbers);
-  for (int64_t i = 0; i < n && !status; i++)
-    put(numbers, type, i, table_find(&table, in, in, i, true));
-  if (!status) status = take(compute, 0, in, table.first, table.count);
-  if (!status && compute->call->n_out > 2) {
-    status = compute_output(compute, 2, SITU_SHAPE(table.count), &counts);
-    if (!status) memset(counts, 0, (size_t)table.count * situ_type_size(type));
-    for (int64_t i = 0; i < n && !status; i++) {
-      const int64_t at = element(compute->out[1], i);
-      put(counts, type, at, element(compute->out[2], at) + 1);
-    }
-  }
+  void *numbers = NULL;
+  int axis;
+  TRY(unique_axis(compute->call, &in->shape, &axis));
+  axis = axis < 0 ? 0 : axis;
+  const struct slices s = slices_of(in, axis);
+  situ_shape shape = in->shape;
+  situ_status status = table_create(s.count, &table);
+  if (!status) status = compute_output(compute, 1, SITU_SHAPE(s.count), &numbers);
+  for (int64_t i = 0; i < s.count && !status; i++)
+    put(numbers, type, i, table_find(&table, &s, &s, i, true));
+  shape.dim[axis] = status ? 0 : table.count;
+  if (!status) status = take(compute, 0, &s, table.first, table.count, shape);
+  if (!status && compute->call->n_out > 2) status = count_each(compute, &s, table.count);
   table_free(&table);
   return status;
 }
@@ -185,11 +256,12 @@ static situ_status compute_difference(struct compute *compute) {
   struct table table;
   situ_status status = table_create(m, &table);
   if (!status && !kept) status = NO_MEMORY();
-  for (int64_t i = 0; i < m && !status; i++) table_find(&table, y, y, i, true);
+  const struct slices xs = slices_of(x, 0), ys = slices_of(y, 0);
+  for (int64_t i = 0; i < m && !status; i++) table_find(&table, &ys, &ys, i, true);
   for (int64_t i = 0; i < n && !status; i++)
-    if (table_find(&table, y, x, i, false) < 0) kept[count++] = i;
+    if (table_find(&table, &ys, &xs, i, false) < 0) kept[count++] = i;
   void *places = NULL;
-  if (!status) status = take(compute, 0, x, kept, count);
+  if (!status) status = take(compute, 0, &xs, kept, count, SITU_SHAPE(count));
   if (!status) status = compute_output(compute, 1, SITU_SHAPE(count), &places);
   for (int64_t i = 0; i < count && !status; i++)
     put(places, compute->call->out[1].type, i, kept[i]);
@@ -377,6 +449,33 @@ static const struct op_def op_defs[] = {
      .python = "",
      .doc = "The distinct elements of a vector as Unique finds them, and their counts.",
      .args = "x: Vector.\n"
+             "out_idx: Integer type of indices and counts.",
+     .devices = "CPU",
+     .flags = OP_NO_GRADIENT,
+     .shape = unique_shape,
+     .compute = compute_unique},
+    {.name = "UniqueV2",
+     .inputs = "x:T axis:Taxis",
+     .outputs = "y:T idx:out_idx",
+     .attrs = "T:{" ALL_TYPES "} Taxis:{int32 int64}=int64 out_idx:{int32 int64}=int32",
+     .python = "",
+     .doc = "The distinct elements of a vector, or slices along an axis, in the order of their "
+            "first occurrence, and the index of each among them.",
+     .args = "x: Input tensor.\n"
+             "axis: Vector with the axis whose slices are compared; empty for a vector x.\n"
+             "out_idx: Integer type of indices and counts.",
+     .devices = "CPU",
+     .flags = OP_NO_GRADIENT,
+     .shape = unique_shape,
+     .compute = compute_unique},
+    {.name = "UniqueWithCountsV2",
+     .inputs = "x:T axis:Taxis",
+     .outputs = "y:T idx:out_idx count:out_idx",
+     .attrs = "T:{" ALL_TYPES "} Taxis:{int32 int64}=int64 out_idx:{int32 int64}=int32",
+     .python = "",
+     .doc = "The distinct elements or slices as UniqueV2 finds them, and their counts.",
+     .args = "x: Input tensor.\n"
+             "axis: Vector with the axis whose slices are compared; empty for a vector x.\n"
              "out_idx: Integer type of indices and counts.",
      .devices = "CPU",
      .flags = OP_NO_GRADIENT,

@@ -3,93 +3,119 @@
 
 from __future__ import annotations
 
-import numpy
-
 from situ._src.framework.api import export
-from situ._src.ops.array_ops import constant, convert_to_tensor, op
-from situ._src.ops.sparse_ops import SparseTensor, validated
+from situ._src.ops.array_ops import convert_to_tensor, op
+from situ._src.ops.sparse_ops import SparseTensor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing takes long to import
-    from situ._src.framework.type_aliases import Any, Tensor, TensorLike
+    from situ._src.framework.type_aliases import Any, Tensor
+
+_TYPES = ("int8", "int16", "int32", "int64", "uint8", "uint16", "string")
 
 
-def _checked(validate_indices, *operands):
-    """Checks the indices of the operands of a set operation that are sparse."""
-    for one in operands:
-        if validate_indices and isinstance(one, SparseTensor):
-            validated(one.indices, one.dense_shape)
-    return operands
-
-
-def _in_order(a, b, validate_indices=True):
-    return _checked(validate_indices, a, b)
-
-
-def _ordered(a, b, aminusb=True, validate_indices=True):
-    """Returns the arguments of a difference in order."""
-    a, b = _checked(validate_indices, a, b)
-    return (a, b) if aminusb else (b, a)
-
-
-def _sets(name, combine):
-    @export("sets." + name)
-    def call(a: TensorLike, b: TensorLike, *args: Any, **kwargs: Any) -> SparseTensor:
-        """Combines the last dimensions of two tensors, sparse or dense, as sets."""
-        a, b = (
-            _ordered(a, b, *args, **kwargs)
-            if name == "difference"
-            else _in_order(a, b, *args, **kwargs)
+def _converted(value, name, dtype=None):
+    """Returns a tensor or sparse tensor with a type that sets may have."""
+    if not isinstance(value, SparseTensor):
+        if hasattr(value, "dense_shape"):  # a SparseTensorValue
+            value = SparseTensor(value.indices, value.values, value.dense_shape)
+        else:
+            value = convert_to_tensor(value, dtype)
+    if value.dtype.base_dtype.name not in _TYPES:
+        raise TypeError(
+            f"{name} has invalid dtype `{value.dtype}` not in supported dtypes: `{_TYPES}`."
         )
-
-        def rows(one):
-            found = {}
-            one = one if isinstance(one, SparseTensor) else _all_of(convert_to_tensor(one))
-            for place, value in zip(one.indices.numpy(), one.values.numpy()):
-                found.setdefault(tuple(int(p) for p in place[:-1]), set()).add(value)
-            return found, one
-
-        (first, x), (second, y) = rows(a), rows(b)
-        result = [
-            (*place, i, value)
-            for place in sorted({*first, *second})
-            for i, value in enumerate(
-                sorted(combine(first.get(place, set()), second.get(place, set())))
-            )
-        ]
-        outer = numpy.maximum(x.dense_shape.numpy(), y.dense_shape.numpy())[:-1]
-        most = max([m[-2] + 1 for m in result], default=0)
-        return SparseTensor(
-            numpy.array([m[:-1] for m in result], "int64").reshape(len(result), len(outer) + 1),
-            convert_to_tensor([m[-1] for m in result], x.dtype),
-            [*outer, most],
-        )
-
-    call.__name__ = name
+    return value
 
 
-def _all_of(tensor):
-    """Converts a dense tensor to a sparse one with all elements."""
-    shape = tensor.shape.as_list()
+def _parts(value):
+    """Returns the inputs of an op that stand for a tensor or sparse tensor."""
+    sparse = isinstance(value, SparseTensor)
+    return (value.indices, value.values, value.dense_shape) if sparse else (value,)
+
+
+def _combine(a, b, operation, validate_indices):
+    """Emits a set operation; a sparse first and a dense second operand change places."""
+    a = _converted(a, "'a'")
+    b = _converted(b, "'b'", None if isinstance(a, SparseTensor) else a.dtype)
+    if a.dtype.base_dtype != b.dtype.base_dtype:
+        raise TypeError(f"Types don't match, {a.dtype} vs {b.dtype}.")
+    if isinstance(a, SparseTensor) and not isinstance(b, SparseTensor):
+        a, b = b, a
+        operation = {"a-b": "b-a", "b-a": "a-b"}.get(operation, operation)
+    first = "Sparse" if isinstance(a, SparseTensor) else "Dense"
+    second = "Sparse" if isinstance(b, SparseTensor) else "Dense"
     return SparseTensor(
-        numpy.stack([i.ravel() for i in numpy.indices(shape)], 1),
-        op("Reshape", tensor, [-1]),
-        shape,
+        *op(
+            f"{first}To{second}SetOperation",
+            *_parts(a),
+            *_parts(b),
+            set_operation=operation,
+            validate_indices=validate_indices,
+        )
     )
 
 
-_sets("union", lambda a, b: a | b)
-_sets("intersection", lambda a, b: a & b)
-_sets("difference", lambda a, b: a - b)
+@export("sets.union", v1="sets.set_union")
+def set_union(a: Any, b: Any, validate_indices: bool = True) -> SparseTensor:
+    """Computes the union of the sets in the last dimension of two tensors.
+
+    Args:
+      a: A Tensor or SparseTensor of integers or strings.
+      b: A Tensor or SparseTensor; all dimensions but the last equal those of `a`.
+      validate_indices: Whether to check the order and range of sparse indices.
+
+    Returns:
+      A SparseTensor with the elements of each set in ascending order.
+    """
+    return _combine(a, b, "union", validate_indices)
 
 
-@export("sets.size")
-def set_size(a: TensorLike, validate_indices: bool | None = True) -> Tensor:
-    """Counts the distinct elements of each set of the last dimension."""
-    _checked(validate_indices, a)
-    result = numpy.zeros(a.dense_shape.numpy()[:-1], "int32")
-    for place in {
-        (*p[:-1], v) for p, v in zip(a.indices.numpy().tolist(), a.values.numpy().tolist())
-    }:
-        result[place[:-1]] += 1
-    return constant(result)
+@export("sets.intersection", v1="sets.set_intersection")
+def set_intersection(a: Any, b: Any, validate_indices: bool = True) -> SparseTensor:
+    """Computes the intersection of the sets in the last dimension of two tensors.
+
+    Args:
+      a: A Tensor or SparseTensor of integers or strings.
+      b: A Tensor or SparseTensor; all dimensions but the last equal those of `a`.
+      validate_indices: Whether to check the order and range of sparse indices.
+
+    Returns:
+      A SparseTensor with the elements of each set in ascending order.
+    """
+    return _combine(a, b, "intersection", validate_indices)
+
+
+@export("sets.difference", v1="sets.set_difference")
+def set_difference(
+    a: Any, b: Any, aminusb: bool = True, validate_indices: bool = True
+) -> SparseTensor:
+    """Computes the difference of the sets in the last dimension of two tensors.
+
+    Args:
+      a: A Tensor or SparseTensor of integers or strings.
+      b: A Tensor or SparseTensor; all dimensions but the last equal those of `a`.
+      aminusb: Whether to subtract `b` from `a`, or `a` from `b`.
+      validate_indices: Whether to check the order and range of sparse indices.
+
+    Returns:
+      A SparseTensor with the elements of each set in ascending order.
+    """
+    return _combine(a, b, "a-b" if aminusb else "b-a", validate_indices)
+
+
+@export("sets.size", v1="sets.set_size")
+def set_size(a: Any, validate_indices: bool | None = True) -> Tensor:
+    """Counts the distinct elements of each set in the last dimension of a SparseTensor.
+
+    Args:
+      a: A SparseTensor of integers or strings.
+      validate_indices: Whether to check the order and range of the indices.
+
+    Returns:
+      An int32 tensor of the shape of `a` without its last dimension.
+    """
+    a = _converted(a, "'a'")
+    if not isinstance(a, SparseTensor):
+        raise TypeError(f"Expected `SparseTensor`, got {a}.")
+    return op("SetSize", *_parts(a), validate_indices=validate_indices)
