@@ -178,8 +178,8 @@ static PyObject *get_definition(PyObject *self, void *closure) {
   situ_op op;
   const situ_status status = situ_ops_get(((struct function_object *)self)->number, &op);
   if (status) return errors_raise(status, NULL);
-  return Py_BuildValue("{ssssssss}", "name", op.name, "python", op.python, "devices", op.devices,
-                       "doc", op.doc);
+  return Py_BuildValue("{sssssssssN}", "name", op.name, "python", op.python, "devices", op.devices,
+                       "doc", op.doc, "stateful", PyBool_FromLong(op.is_stateful));
 }
 
 /* argument_doc(name): the sentence that documents an argument, or "". */

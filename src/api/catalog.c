@@ -26,6 +26,14 @@ static const char *family_of(const struct op_def *op) {
 
 static const char *or_empty(const char *text) { return text ? text : ""; }
 
+/* Whether an op reads or changes what outlives a run (variables, resources), or is random. */
+static bool is_stateful(const struct schema *schema) {
+  bool found = schema->op->flags & (OP_STATEFUL | OP_VARIABLE | OP_UPDATES | OP_SETS);
+  for (int i = 0; i < schema->n_inputs; i++)
+    found = found || schema->inputs[i].is_ref || schema->inputs[i].is_handle;
+  return found;
+}
+
 situ_status situ_ops_get(int number, situ_op *out) {
   if (!out) return INVALID("situ_ops_get: `out` is NULL.");
   if (number < 0 || number >= schema_count())
@@ -46,7 +54,8 @@ situ_status situ_ops_get(int number, situ_op *out) {
                    .host = or_empty(op->host),
                    .doc = or_empty(op->doc),
                    .samples = or_empty(op->samples),
-                   .on_host = op->compute != NULL};
+                   .on_host = op->compute != NULL,
+                   .is_stateful = is_stateful(schema)};
   return NULL;
 }
 

@@ -9,6 +9,7 @@
 #include "base/crc32.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "ops/io/checkpoint_ops.h"
 #include "tensor/tensor.h"
 
 void checkpoint_path(const char *prefix, struct strbuf *out) {
@@ -91,3 +92,5 @@ situ_status situ_file_replace(const char *path, const void *data, size_t bytes) 
 }
 
 uint32_t situ_crc32c(const void *data, size_t bytes) { return crc32_castagnoli(data, bytes); }
+
+const struct checkpoint_table checkpoint_table = {situ_checkpoint_write, situ_checkpoint_read};

@@ -47,6 +47,7 @@
   X(batch_norm) \
   X(batch_norm_global) \
   X(file_ops) \
+  X(checkpoint_ops) \
   X(conv) \
   X(top_k) \
   X(queue_ops) \

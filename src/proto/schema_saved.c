@@ -17,6 +17,12 @@ ENUM_TYPE(variable_aggregation, "tensorflow.VariableAggregation", {"VARIABLE_AGG
 ENUM_TYPE(bundle_header_proto_endianness, "tensorflow.BundleHeaderProto.Endianness", {"LITTLE", 0},
           {"BIG", 1})
 
+ENUM_TYPE(error_code, "tensorflow.error.Code", {"OK", 0}, {"CANCELLED", 1}, {"UNKNOWN", 2},
+          {"INVALID_ARGUMENT", 3}, {"DEADLINE_EXCEEDED", 4}, {"NOT_FOUND", 5},
+          {"ALREADY_EXISTS", 6}, {"PERMISSION_DENIED", 7}, {"RESOURCE_EXHAUSTED", 8},
+          {"FAILED_PRECONDITION", 9}, {"ABORTED", 10}, {"OUT_OF_RANGE", 11}, {"UNIMPLEMENTED", 12},
+          {"INTERNAL", 13}, {"UNAVAILABLE", 14}, {"DATA_LOSS", 15}, {"UNAUTHENTICATED", 16})
+
 MESSAGE_TYPE(op_list, "tensorflow.OpList", MESSAGES(1, op, op_def))
 
 MESSAGE_TYPE(any, "google.protobuf.Any", FIELD(1, type_url, STRING), FIELD(2, value, BYTES))
@@ -109,6 +115,10 @@ MESSAGE_TYPE(variable_def, "tensorflow.VariableDef", FIELD(1, variable_name, STR
              FIELD(6, initial_value_name, STRING), FIELD(7, trainable, BOOL),
              ENUM(8, synchronization, variable_synchronization),
              ENUM(9, aggregation, variable_aggregation))
+
+MESSAGE_TYPE(queue_runner_def, "tensorflow.QueueRunnerDef", FIELD(1, queue_name, STRING),
+             REPEATED(2, enqueue_op_name, STRING), FIELD(3, close_op_name, STRING),
+             FIELD(4, cancel_op_name, STRING), ENUMS(5, queue_closed_exception_types, error_code))
 
 MESSAGE_TYPE(bundle_header_proto, "tensorflow.BundleHeaderProto", FIELD(1, num_shards, INT32),
              ENUM(2, endianness, bundle_header_proto_endianness), MESSAGE(3, version, version_def))

@@ -165,13 +165,20 @@ def test_graphs_with_loops_and_branches(tmp_path):
         assert session.run(more) == 1
 
 
-def test_functions_that_do_not_come_along():
+def test_functions_of_a_graph_def():
     tf.identity(
         tf.cond(tf.placeholder(tf.bool, [], "p"), lambda: tf.constant(1), lambda: tf.constant(2)),
         "y",
     )
     graph_def = tf.get_default_graph().as_graph_def()
-    with tf.Graph().as_default(), pytest.raises(NotImplementedError, match="calls a function"):
+    assert len(graph_def.library.function) == 2
+    with tf.Graph().as_default():
+        tf.import_graph_def(graph_def, name="")
+        with tf.Session() as session:
+            assert session.run("y:0", {"p:0": True}) == 1
+            assert session.run("y:0", {"p:0": False}) == 2
+    graph_def.library.Clear()
+    with tf.Graph().as_default(), pytest.raises(NotImplementedError, match="calls the function"):
         tf.import_graph_def(graph_def)
 
 
@@ -232,16 +239,18 @@ def test_arguments_of_export_meta_graph():
         x, y = build()
     saver = tf.train.Saver()
     part = tf.graph_util.extract_sub_graph(tf.get_default_graph().as_graph_def(), ["x"])
-    nodes = lambda meta: meta._data["graph"]["node"]
-    assert any("device" in n for n in nodes(tf.train.export_meta_graph()))
-    assert not any("device" in n for n in nodes(tf.train.export_meta_graph(clear_devices=True)))
-    assert [n["name"] for n in nodes(tf.train.export_meta_graph(graph_def=part))] == ["x"]
+    nodes = lambda meta: meta.graph_def.node
+    assert any(n.device for n in nodes(tf.train.export_meta_graph()))
+    assert not any(n.device for n in nodes(tf.train.export_meta_graph(clear_devices=True)))
+    assert [n.name for n in nodes(tf.train.export_meta_graph(graph_def=part))] == ["x"]
     meta = tf.train.export_meta_graph(saver_def=saver.as_saver_def())
     with tf.Graph().as_default():
         assert isinstance(tf.train.import_meta_graph(meta), tf.train.Saver)
-    for option in ({"export_scope": "a"}, {"save_debug_info": True}, {"meta_info_def": "m"}):
-        with pytest.raises(NotImplementedError, match=next(iter(option))):
-            tf.train.export_meta_graph(**option)
+    with pytest.raises(NotImplementedError, match="save_debug_info"):
+        tf.train.export_meta_graph(save_debug_info=True)
+    for option in ("meta_info_def", "graph_def", "saver_def", "graph"):
+        with pytest.raises(TypeError, match=option + " must be of type"):
+            tf.train.export_meta_graph(**{option: "m"})
 
 
 def test_colocation_with_a_node_that_is_missing():

@@ -11,15 +11,17 @@ import numpy
 
 import _situ
 from situ._src.checkpoint import reader as checkpoint_reader
-from situ._src.checkpoint import sliced_variables, state
+from situ._src.checkpoint import saveables, saver_nodes, sliced_variables, state
+from situ._src.checkpoint.saver_nodes import SaverDef
 from situ._src.framework import errors
 from situ._src.framework.api import export
 from situ._src.framework.graph import GraphKeys, get_default_graph
+from situ._src.framework.graph_scopes import prepend_name_scope, strip_name_scope
 from situ._src.framework.keywords import unsupported
+from situ._src.ops.array_ops import convert_to_tensor
 from situ._src.ops.gfile import local_path
-from situ._src.training import slot_creator
 from situ._src.variables.partitioned_variable import PartitionedVariable
-from situ._src.variables.variable import Variable, global_variables, local_variables
+from situ._src.variables.variable import Variable, global_variables
 
 _MISSING = (
     "Restoring from checkpoint failed. This is most likely due to a Variable name or "
@@ -54,6 +56,10 @@ def _named(var_list):
             if isinstance(var, Variable) and names.setdefault(id(var), name) != name:
                 raise ValueError(f"The same saveable will be restored with two names: {name}")
         return {str(k): _target(v) for k, v in var_list.items()}
+    wholes = [v.name for v in var_list if isinstance(v, PartitionedVariable)]
+    for name in wholes:
+        if wholes.count(name) > 1:
+            raise ValueError(f"At least two variables have the same name: {name}")
     flat = [v for var in var_list for v in (var if isinstance(var, PartitionedVariable) else [var])]
     for var in flat:
         if not isinstance(var, Variable):
@@ -85,13 +91,23 @@ def _target(value):
     return sliced_variables.Whole(several) if sliced_variables.is_whole(several) else several[0]
 
 
-def _defined(saver_def):
-    """Returns the variables of the default graph that a saver of `as_saver_def` has, by name."""
-    known = {slot_creator.base_name(v): v for v in [*local_variables(), *global_variables()]}
-    missing = [n for names in saver_def["variables"].values() for n in names if n not in known]
-    if missing:
-        raise ValueError(f"The graph lacks the variable {missing[0]!r} of the saver_def.")
-    return {k: [known[n] for n in names] for k, names in saver_def["variables"].items()}
+def _check_saver_def(saver_def):
+    if not isinstance(saver_def, SaverDef):
+        raise ValueError(f"saver_def must be a saver_pb2.SaverDef: {saver_def}")
+    if _situ.executing_eagerly():
+        return
+    for field in ("save_tensor_name", "restore_op_name"):
+        if not getattr(saver_def, field):
+            raise ValueError(f"saver_def must specify the {field}: {saver_def}")
+
+
+def _scoped(saver_def, scope, change):
+    """Returns a copy of a SaverDef whose names have, or lack, a name scope."""
+    made = SaverDef()
+    made.CopyFrom(saver_def)
+    for field in ("filename_tensor_name", "save_tensor_name", "restore_op_name"):
+        setattr(made, field, change(getattr(saver_def, field), scope))
+    return made
 
 
 @export(v1="train.Saver")
@@ -105,15 +121,17 @@ class Saver:
       keep_checkpoint_every_n_hours: keeps one checkpoint for each such period, too.
       defer_build: whether to collect the variables only when `build` is called.
       allow_empty: whether there may be no variables.
-      saver_def: what `as_saver_def` of another saver returned: the variables and options.
+      saver_def: a SaverDef: the nodes in the default graph and the options; `name` is their scope.
       builder: must be None.
+      name: the name scope of the nodes of the saver; "save" by default.
+      filename: the default of the tensor with the prefix of files; "model" by default.
+      sharded: whether the SaverDef is sharded; a checkpoint has one file of data all the same.
       write_version: 2, or 1 for checkpoints of a single file.
       pad_step_number: whether to pad step numbers to 8 digits.
       save_relative_paths: whether the state file has paths relative to its directory; else only if
         the directory of the checkpoints is relative.
 
-    `sharded`, `name`, `restore_sequentially` and `filename` have no effect: a checkpoint has one
-    file of data, and a saver adds no ops to the graph.
+    `restore_sequentially` has no effect: variables are restored in one step.
 
     Raises:
       NotImplementedError: there is a `builder`.
@@ -144,12 +162,13 @@ class Saver:
         if write_version not in (0, 1, 2):
             raise RuntimeError(f"Unknown write_version: {write_version}")
         self._write_version = write_version
-        del sharded  # a checkpoint has one file of data
-        del name, restore_sequentially, filename  # a saver adds no ops to the graph
+        del restore_sequentially  # variables are restored in one step
+        self._name, self._filename, self.saver_def = name, filename, saver_def
         if saver_def is not None:
-            var_list, max_to_keep = _defined(saver_def), saver_def["max_to_keep"]
-            keep_checkpoint_every_n_hours = saver_def["keep_checkpoint_every_n_hours"]
-            allow_empty, defer_build = True, False
+            _check_saver_def(saver_def)
+            max_to_keep, sharded = saver_def.max_to_keep, saver_def.sharded
+            keep_checkpoint_every_n_hours = saver_def.keep_checkpoint_every_n_hours
+            allow_empty = True
         if defer_build and var_list:
             raise ValueError(
                 "If `var_list` is provided then build cannot be deferred. Either set "
@@ -157,7 +176,8 @@ class Saver:
             )
         self._var_list, self._reshape, self._allow_empty = var_list, reshape, allow_empty
         self._pad, self._variables, self._saving = pad_step_number, None, threading.RLock()
-        self._relative, self._tables = save_relative_paths, {}
+        self._relative, self._tables, self._sharded = save_relative_paths, {}, bool(sharded)
+        self._saveables, self._restores = {}, {}  # SaveableObjects; their tensors and operations
         self._kept = state.Kept(max_to_keep or 0, keep_checkpoint_every_n_hours)
         if not defer_build:
             self.build()
@@ -170,13 +190,43 @@ class Saver:
         """
         if self._variables is not None:
             return
+        if self.saver_def is not None and not _situ.executing_eagerly():
+            if self._name:
+                self.saver_def = _scoped(self.saver_def, self._name, prepend_name_scope)
+            found = saver_nodes.variables_of(self.saver_def)
+            self._variables = {k: _target(v) for k, v in found.items()}
+            return
         items = self._var_list
         if items is None:
             items = [*global_variables(), *_saveable_objects()]
         if not items and not self._allow_empty:
             raise ValueError("No variables to save")
         items, self._tables = _without_tables(items or [])
+        items, self._saveables = saveables.split(items)
         self._variables = _named(items)
+        doubled = set(self._saveables) & set(self._variables)
+        if doubled:
+            raise ValueError(f"At least two variables have the same name: {doubled.pop()}")
+        if not _situ.executing_eagerly() and not self._is_empty():
+            self._add_nodes()
+
+    def _add_nodes(self):
+        """Adds the nodes to the graph, unless it is finalized or a function."""
+        graph = get_default_graph()
+        if graph.finalized or graph.building_function:
+            return
+        options = {
+            "max_to_keep": self._kept.most,
+            "sharded": self._sharded,
+            "keep_checkpoint_every_n_hours": self._kept.hours,
+            "version": self._write_version,
+        }
+        self.saver_def, self._restores = saver_nodes.build(
+            self._variables, self._saveables, self._name, self._filename, options
+        )
+
+    def _is_empty(self):
+        return not self._variables and not self._tables and not self._saveables
 
     @property
     def last_checkpoints(self):
@@ -201,17 +251,34 @@ class Saver:
             raise RuntimeError(f"`build()` should be called before {method} if defer_build==True")
 
     def as_saver_def(self):
-        """Returns the options as a dict, or None if `build` was deferred and not called."""
-        if self._variables is None:
+        """Returns the SaverDef, or None if `build` was deferred and not called."""
+        return self.saver_def
+
+    def to_proto(self, export_scope: str | None = None):
+        """Returns the SaverDef without a name scope, or None if the nodes are not in the scope.
+
+        Args:
+          export_scope: the name scope to remove.
+        """
+        if export_scope is None:
+            return self.saver_def
+        if not (
+            self.saver_def.filename_tensor_name.startswith(export_scope)
+            and self.saver_def.save_tensor_name.startswith(export_scope)
+            and self.saver_def.restore_op_name.startswith(export_scope)
+        ):
             return None
-        return {
-            "max_to_keep": self._kept.most,
-            "keep_checkpoint_every_n_hours": self._kept.hours,
-            "variables": {
-                k: [slot_creator.base_name(part) for part in sliced_variables.parts(v)]
-                for k, v in self._variables.items()
-            },
-        }
+        return _scoped(self.saver_def, export_scope, strip_name_scope)
+
+    @staticmethod
+    def from_proto(saver_def, import_scope: str | None = None):
+        """Returns a saver for nodes of the default graph.
+
+        Args:
+          saver_def: a SaverDef.
+          import_scope: the name scope of the nodes.
+        """
+        return Saver(saver_def=saver_def, name=import_scope)
 
     def _values(self, sess, global_step):
         """Returns the values of the variables and the global step, fetched in one run."""
@@ -220,6 +287,8 @@ class Saver:
             for name, table in self._tables.items()
             for suffix, tensor in table._saved_tensors().items()
         }
+        for saveable in self._saveables.values():
+            tables.update({spec.name: spec.tensor for spec in saveable.specs})
         if sess is None:
             found = {**self._variables, **tables}
             return {k: v.numpy() for k, v in found.items()}, global_step
@@ -261,7 +330,7 @@ class Saver:
           meta_graph_suffix: the suffix of the graph file.
           write_meta_graph: whether to write the graph; never without a session.
           write_state: whether to update the state file and to remove old checkpoints.
-          strip_default_attrs: has no effect: an imported graph is the same.
+          strip_default_attrs: whether the graph file lacks attributes with default values.
           save_debug_info: must be False.
 
         Returns:
@@ -274,7 +343,6 @@ class Saver:
           ValueError: the directory does not exist and cannot be created.
         """
         unsupported("tf.train.Saver.save", save_debug_info=(save_debug_info, False))
-        del strip_default_attrs  # an imported graph is the same
         self._check_built("save")
         sess = _checked_session(sess)
         save_path = local_path(save_path)
@@ -287,15 +355,15 @@ class Saver:
                     raise ValueError(
                         f"Parent directory of {save_path} doesn't exist, can't save."
                     ) from None
-        if not self._variables and not self._tables:
+        if self._is_empty():
             if write_meta_graph and sess is not None:
-                self._write_graph(sess, self._prefix(save_path, global_step), meta_graph_suffix)
+                path = f"{self._prefix(save_path, global_step)}.{meta_graph_suffix}"
+                self._write_graph(sess, path, strip_default_attrs)
             return None
         with self._saving:  # a Supervisor saves in its own thread
             values, step = self._values(sess, global_step)
             prefix = self._prefix(save_path, step)
             self._write(
-                sess,
                 values,
                 prefix,
                 folder,
@@ -303,13 +371,14 @@ class Saver:
                 meta_graph_suffix if write_meta_graph else None,
                 write_state,
             )
+            if write_meta_graph and sess is not None:
+                path = f"{prefix}.{meta_graph_suffix}"
+                self._write_graph(sess, path, strip_default_attrs)
         return prefix
 
-    def _write(self, sess, values, prefix, folder, latest_filename, meta_graph_suffix, write_state):
+    def _write(self, values, prefix, folder, latest_filename, meta_graph_suffix, write_state):
         arrays = {k: numpy.asarray(v) for k, v in values.items()}
         checkpoint_reader.write(prefix, arrays, single_file=self._write_version == 1)
-        if meta_graph_suffix is not None and sess is not None:
-            self._write_graph(sess, prefix, meta_graph_suffix)
         if write_state:
             expired = self._kept.add(prefix)
             paths = self._kept.paths
@@ -317,10 +386,14 @@ class Saver:
             for old in expired:
                 state.remove_checkpoint(old, self._write_version, meta_graph_suffix or "meta")
 
-    def _write_graph(self, sess, prefix, suffix):
+    def _write_graph(self, sess, path, strip_default_attrs):
         from situ._src.framework import meta_graph
 
-        meta_graph.write(f"{prefix}.{suffix}", sess.graph, self)
+        with sess.graph.as_default():
+            made = meta_graph.create(
+                sess.graph, saver_def=self.saver_def, strip_default_attrs=strip_default_attrs
+            )
+        meta_graph.write(path, made)
 
     def restore(self, sess, save_path):
         """Restores the variables from a checkpoint.
@@ -336,7 +409,7 @@ class Saver:
           InvalidArgumentError: a shape or type does not match.
         """
         self._check_built("restore")
-        if not self._variables and not self._tables:
+        if self._is_empty():
             return
         if save_path is None:
             raise ValueError("Can't load save_path when it is None.")
@@ -365,6 +438,22 @@ class Saver:
         if run:
             sess.run(run, feeds)
         self._restore_tables(sess, reader)
+        self._restore_saveables(sess, reader)
+
+    def _restore_saveables(self, sess, reader):
+        for name, saveable in self._saveables.items():
+            keys = [spec.name for spec in saveable.specs]
+            missing = [key for key in keys if not reader.has_tensor(key)]
+            if missing:
+                raise errors.NotFoundError(
+                    None, None, f"{_MISSING}Key {missing[0]} not found in checkpoint"
+                )
+            values = [reader.get_tensor(key) for key in keys]
+            if sess is None:
+                saveable.restore([convert_to_tensor(value) for value in values], None)
+            else:
+                tensors, operation = self._restores[name]
+                sess.run(operation, dict(zip(tensors, values)))
 
     def _restore_tables(self, sess, reader):
         for name, table in self._tables.items():
@@ -419,29 +508,29 @@ class Saver:
         Args:
           filename: the file, or None.
           collection_list: the keys of the collections; None for all.
-          as_text: has no effect: the file is text (JSON).
-          export_scope: must be None.
+          as_text: whether to write the text format.
+          export_scope: exports only the nodes of this name scope.
           clear_devices: whether to remove the devices of nodes.
-          clear_extraneous_savers: has no effect: savers add no nodes.
-          strip_default_attrs: has no effect: an imported graph is the same.
+          clear_extraneous_savers: whether to leave out the nodes of other savers.
+          strip_default_attrs: whether to remove attributes with default values.
           save_debug_info: must be False.
 
         Returns:
           A MetaGraphDef.
 
         Raises:
-          NotImplementedError: there is an `export_scope`, or `save_debug_info` is true.
+          NotImplementedError: `save_debug_info` is true.
         """
         from situ._src.framework import meta_graph
 
-        unsupported(
-            "tf.train.Saver.export_meta_graph",
-            export_scope=(export_scope, None),
-            save_debug_info=(save_debug_info, False),
-        )
-        del as_text  # the file is always text
-        del clear_extraneous_savers  # savers add no nodes
-        del strip_default_attrs  # an imported graph is the same
-        return meta_graph.write(
-            filename, get_default_graph(), self, collection_list, clear_devices=clear_devices
+        return meta_graph.export_meta_graph(
+            filename=filename,
+            saver_def=self.saver_def,
+            collection_list=collection_list,
+            as_text=as_text,
+            export_scope=export_scope,
+            clear_devices=clear_devices,
+            clear_extraneous_savers=clear_extraneous_savers,
+            strip_default_attrs=strip_default_attrs,
+            save_debug_info=save_debug_info,
         )

@@ -5,6 +5,7 @@ that removes old ones."""
 from __future__ import annotations
 
 import os
+import re
 import time
 from typing import Any
 
@@ -170,6 +171,21 @@ def remove_checkpoint(checkpoint_prefix, checkpoint_format_version=None, meta_gr
             os.remove(checkpoint_prefix + suffix)
         except FileNotFoundError:
             pass
+
+
+@export(
+    "python.training.checkpoint_management.meta_graph_filename",
+    "python.checkpoint.checkpoint_management.meta_graph_filename",
+)
+def meta_graph_filename(checkpoint_filename: str, meta_graph_suffix: str = "meta") -> str:
+    """Returns the name of the graph file of a checkpoint.
+
+    Args:
+      checkpoint_filename: the prefix of the checkpoint, or the pattern of its shards.
+      meta_graph_suffix: the suffix of the graph file.
+    """
+    basename = re.sub(r"-[\d\?]+-of-\d+$", "", checkpoint_filename)
+    return f"{basename}.{meta_graph_suffix}"
 
 
 class Kept:

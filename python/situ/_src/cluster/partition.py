@@ -19,7 +19,7 @@ from situ._src.framework import errors, node_def
 from situ._src.framework.api import OPS
 from situ._src.framework.device_spec import DeviceSpec
 from situ._src.framework.graph import Graph
-from situ._src.framework.import_graph_def import _Importer
+from situ._src.framework.import_graph_def import Importer
 from situ._src.ops.array_ops import convert_to_tensor
 
 _REPLICATED = ("Const", "Placeholder", "PlaceholderV2")
@@ -157,7 +157,7 @@ def source_of(graph, home, device_task):
         for op in graph.get_operations()
         for t in op.outputs
     }
-    return Source(nodes, kinds, home, device_task, function_library.written(graph))
+    return Source(nodes, kinds, home, device_task, function_library.dumps(graph))
 
 
 class Cut:
@@ -200,11 +200,11 @@ class Cut:
             for n in self.nodes
         ]
         if not any("func" in a for n in new.nodes for a in n.get("attr", {}).values()):
-            new.functions = {}
+            new.functions = b""
         return new
 
 
-class _Copier(_Importer):
+class _Copier(Importer):
     """Copies nodes from the graph of this process, with all that a GraphDef does not have: the
     gradients of functions, and data sets."""
 
@@ -235,9 +235,7 @@ class Part:
             self._importer = (
                 _Copier(self.graph, whole, dict(self.fed))
                 if whole is not None
-                else _Importer(
-                    self.graph, "", dict(self.fed), function_library.read(self.graph, cut.functions)
-                )
+                else Importer(self.graph, "", dict(self.fed), function_library.loads(cut.functions))
             )
             for node in cut.nodes:
                 self._add(node)

@@ -136,12 +136,22 @@ def trace(outer, function):
         return graph, function(graph)
 
 
-def add(outer, name, graph, inputs, outputs):
-    """Adds a function to the outer graph. Returns its unique name."""
-    name = f"{name}_{next(_function_ids)}"
+def add(outer, name, graph, inputs, outputs, keeps_name=False):
+    """Adds a function to the outer graph. Returns its unique name: `name` with a number, or without
+    one if it `keeps_name` and the name is not in use."""
+    names = getattr(outer, "root", outer).__dict__.setdefault("_function_names", set())
+    if not keeps_name or name in names:
+        name = f"{name}_{next(_function_ids)}"
+    names.add(name)
     outer._add_function(name, graph, list(inputs), list(outputs))
     outer.__dict__.setdefault("_function_bodies", {})[name] = graph, list(inputs), list(outputs)
     return name
+
+
+def is_stateful(graph):
+    """Returns whether an operation of a graph is stateful: reads or changes what outlives a run, or
+    is random."""
+    return any(OPS[kind].row["stateful"] for kind in {o.type for o in graph.get_operations()})
 
 
 def unify_captures(graphs):

@@ -1,45 +1,214 @@
 # SPDX-License-Identifier: Apache-2.0
-"""function_library.py: serializes the functions of a graph (branches, loop bodies) to JSON and
-reads them back."""
+"""function_library.py: FunctionDefLibrary: writes the functions of a graph (branches, loop bodies)
+as FunctionDefs, and reads them back."""
 
 from __future__ import annotations
 
-import json
+import re
 
-from situ._src.framework import branch_graph, import_graph_def, node_def
+from situ._src.framework import branch_graph, node_def
+from situ._src.framework.api import OPS
+from situ._src.framework.message_classes import message_class
+from situ._src.framework.tensor_shape import as_shape
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing takes long to import
+    from typing import Any
 
-def written(graph):
-    """Returns the functions of a graph as JSON data, by name."""
-    return {
-        name: {
-            "nodes": json.loads(body._save(True)).get("node", []),
-            "inputs": [t.name for t in inputs],
-            "outputs": [t.name for t in outputs],
-            "functions": written(body),
-        }
-        for name, (body, inputs, outputs) in graph.__dict__.get("_function_bodies", {}).items()
-    }
+FunctionDef = message_class("tensorflow.FunctionDef")
+FunctionDefLibrary = message_class("tensorflow.FunctionDefLibrary")
 
 
-def _outputs_by_name(operations, names):
-    """Returns the tensors with names "operation:index"."""
-    parts = [name.partition(":") for name in names]
-    return [operations[name].outputs[int(index)] for name, _, index in parts]
-
-
-def read(graph, functions):
-    """Adds functions to a graph. Returns their new names by their old ones."""
-    names = {}
-    for name, entry in functions.items():
-        body = branch_graph.BranchGraph(graph)
-        with body.as_default():
-            inner = read(body, entry["functions"])
-            made = import_graph_def.import_nodes(
-                node_def.from_json(entry["nodes"]).node, functions=inner
-            )
-
-            inputs = _outputs_by_name(made, entry["inputs"])
-            outputs = _outputs_by_name(made, entry["outputs"])
-        names[name] = branch_graph.add(graph, name.rpartition("_")[0], body, inputs, outputs)
+def _argument_names(tensors):
+    """Returns a name per tensor as in OpDefs: of lower-case letters, digits and underscores."""
+    names: list[str] = []
+    for tensor in tensors:
+        name = re.sub("[^a-z0-9]", "_", tensor.op.name.lower()).lstrip("_0123456789") or "arg"
+        count = 0
+        while (name if not count else f"{name}_{count}") in names:
+            count += 1
+        names.append(name if not count else f"{name}_{count}")
     return names
+
+
+def _port_sizes(kind, attrs):
+    """Yields (name, number of tensors) of the outputs of a node."""
+    for port in OPS[kind].outputs:
+        size = 1
+        if port["list"]:
+            counted = attrs[port["count"] or port["type"]]
+            size = counted.i if port["count"] else len(counted.list.type)
+        yield port["name"], size
+
+
+def _port_of(kind, attrs, index):
+    """Returns "port:index in the port" of an output of a node."""
+    for name, size in _port_sizes(kind, attrs):
+        if index < size:
+            return f"{name}:{index}"
+        index -= size
+    raise ValueError(f"Op {kind} has no output {index}.")
+
+
+class _Writer:
+    """Writes the body of one function."""
+
+    def __init__(self, body, inputs, outputs):
+        self._body, self._inputs, self._outputs = body, inputs, outputs
+        self._arguments = dict(zip((t.op.name for t in inputs), _argument_names(inputs)))
+        self._nodes = {n.name: n for n in node_def.graph_def(body).node}
+
+    def _reference(self, text):
+        """Returns the name of an input of a node in the form of FunctionDefs."""
+        name, _, index = text.lstrip("^").partition(":")
+        if name in self._arguments:
+            return text[: len(text) - len(text.lstrip("^"))] + self._arguments[name]
+        if text.startswith("^"):
+            return text
+        node = self._nodes[name]
+        return f"{name}:{_port_of(node.op, node.attr, int(index or 0))}"
+
+    def _add_signature(self, made):
+        for i, (tensor, name) in enumerate(zip(self._inputs, self._arguments.values())):
+            argument = made.signature.input_arg.add(name=name)
+            argument.type = tensor.dtype.base_dtype.as_datatype_enum
+            argument.is_ref = tensor.op.type == "VariableV2"
+            shapes = made.arg_attr[i].attr["_output_shapes"].list
+            shapes.shape.append(as_shape(tensor.shape).as_proto())
+        for tensor, name in zip(self._outputs, _argument_names(self._outputs)):
+            kind = tensor.dtype.base_dtype.as_datatype_enum
+            made.signature.output_arg.add(name=name, type=kind)
+            made.ret[name] = self._reference(tensor.name)
+
+    def write(self, name, made):
+        """Fills a FunctionDef."""
+        made.signature.name = name
+        self._add_signature(made)
+        for node in self._nodes.values():
+            if node.name in self._arguments:
+                continue
+            copy = made.node_def.add()
+            copy.CopyFrom(node)
+            copy.input[:] = [self._reference(i) for i in node.input]
+        made.signature.is_stateful = branch_graph.is_stateful(self._body)
+
+
+def write(graph: Any, library: Any) -> None:
+    """Adds the functions of a graph, and those that they call, to a FunctionDefLibrary, sorted by
+    name."""
+    found, pending = {}, [graph]
+    while pending:
+        bodies = pending.pop().__dict__.get("_function_bodies", {})
+        found.update(bodies)
+        pending += [body for body, _, _ in bodies.values()]
+    for name, (body, inputs, outputs) in sorted(found.items(), key=lambda item: item[0]):
+        _Writer(body, inputs, outputs).write(name, library.function.add())
+
+
+def dumps(graph: Any) -> bytes:
+    """Returns the functions of a graph in binary format."""
+    library = FunctionDefLibrary()
+    write(graph, library)
+    return library.SerializeToString()
+
+
+def loads(data: bytes) -> Library:
+    """Returns the library of functions in binary format."""
+    library = FunctionDefLibrary()
+    library.ParseFromString(data)
+    return Library(library)
+
+
+class Library:
+    """The functions of a GraphDef by name; each is added to a graph when a node first calls it."""
+
+    def __init__(self, library: Any = None) -> None:
+        functions = () if library is None else library.function
+        self._functions = {f.signature.name: f for f in functions}
+        self._names: dict = {}  # (graph, name in the library) -> name in the graph
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._functions
+
+    def __getitem__(self, name: str) -> Any:
+        return self._functions[name]
+
+    def define(self, graph: Any, name: str, operands: list) -> str:
+        """Adds a function to a graph, once. Returns its name there.
+
+        Args:
+          graph: the graph that calls it.
+          name: the name in the library.
+          operands: the tensors of the first call: handles of variables among them are known.
+        """
+        if (graph, name) not in self._names:
+            body = branch_graph.BranchGraph(graph)
+            definition = self._functions[name]
+            with body.as_default(), body.control_dependencies(None):
+                inputs = _create_inputs(definition, operands)
+                outputs, effects = self.inline(body, definition, inputs, "")
+            if effects:
+                body.__dict__.setdefault("_effects", []).extend(effects)
+            self._names[graph, name] = branch_graph.add(graph, name, body, inputs, outputs, True)
+        return self._names[graph, name]
+
+    def inline(
+        self, graph: Any, definition: Any, operands: list, prefix: str, controls: Any = ()
+    ) -> tuple:
+        """Adds the nodes of a function to a graph. Returns its results and control outputs."""
+        from situ._src.framework import import_graph_def
+
+        names = [a.name for a in definition.signature.input_arg]
+        mapped = {name + ":0": tensor for name, tensor in zip(names, operands)}
+        importer = import_graph_def.Importer(graph, prefix, mapped, self, controls)
+        importer.operations.update({n: t.op for n, t in zip(names, operands)})
+        nodes = {n.name: n for n in definition.node_def}
+        plain = [_plain_node(node, nodes, mapped) for node in definition.node_def]
+        for node in import_graph_def.sorted_nodes(plain):
+            importer.add(node)
+        outputs = [
+            importer.tensor(_plain_reference(definition.ret[a.name], nodes, mapped))
+            for a in definition.signature.output_arg
+        ]
+        return outputs, [importer.operations[n] for n in definition.control_ret.values()]
+
+
+def _create_inputs(definition, operands):
+    """Creates the inputs of a function body."""
+    inputs = []
+    for i, (argument, operand) in enumerate(zip(definition.signature.input_arg, operands)):
+        variable = operand.op.type in ("VariableV2", "VarHandleOp")
+        shape = None
+        if i in definition.arg_attr and "_output_shapes" in definition.arg_attr[i].attr:
+            shape = as_shape(definition.arg_attr[i].attr["_output_shapes"].list.shape[0])
+        if variable:
+            options = {k: operand.op.get_attr(k) for k in ("shape", "dtype")}
+            inputs.append(OPS[operand.op.type](**options, name=argument.name + "/"))
+        else:
+            dtype = operand.dtype.base_dtype
+            inputs.append(OPS["Placeholder"](dtype=dtype, shape=shape, name=argument.name + "/"))
+    return inputs
+
+
+def _plain_reference(text, nodes, mapped):
+    """Returns an input of the form "node:port:index" as "node:index"."""
+    if text.startswith("^") or text + ":0" in mapped:
+        return text
+    name, _, rest = text.partition(":")
+    port, _, index = rest.partition(":")
+    if name not in nodes or port.isdigit() or not port:
+        return text
+    start, node = 0, nodes[name]
+    for known, size in _port_sizes(node.op, node.attr) if node.op in OPS else ():
+        if known == port:
+            return f"{name}:{start + int(index or 0)}"
+        start += size
+    return f"{name}:{int(index or 0)}"
+
+
+def _plain_node(node, nodes, mapped):
+    """Returns a copy of a node of a FunctionDef with inputs as in a GraphDef."""
+    copy = node_def.NodeDef()
+    copy.CopyFrom(node)
+    copy.input[:] = [_plain_reference(i, nodes, mapped) for i in node.input]
+    return copy

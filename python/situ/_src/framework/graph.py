@@ -543,6 +543,10 @@ class Graph(_situ.Graph):
             shapes.SetInParent()
             for output in self.get_operation_by_name(node.name).outputs:
                 shapes.shape.append(as_shape(output.shape).as_proto())
+        if "_function_bodies" in self.__dict__:
+            from situ._src.framework import function_library
+
+            function_library.write(self, made.library)
         return made
 
 

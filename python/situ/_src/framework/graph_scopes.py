@@ -5,6 +5,7 @@ They may be entered repeatedly and recursively."""
 from __future__ import annotations
 
 import contextlib
+import re
 
 import _situ
 from situ._src.framework import device_spec
@@ -197,3 +198,20 @@ def with_container(function, kwargs):
     if not name or all(attr != "container" for _, attr, _ in function.parameters):
         return kwargs
     return {"container": name, **kwargs}
+
+
+def strip_name_scope(name: str, export_scope: str | None) -> str:
+    """Returns a name without a name scope; "^" and "loc:@" before the scope stay."""
+    if not export_scope:
+        return name
+    scope = export_scope.rstrip("/")
+    return re.sub(rf"^(\^?|loc:@){re.escape(scope)}[/]+", r"\1", name, count=1)
+
+
+def prepend_name_scope(name: str, import_scope: str | None) -> str:
+    """Returns a name below a name scope; "^" and "loc:@" stay in front."""
+    if not import_scope:
+        return name
+    scope = import_scope.rstrip("/")
+    mark = next((m for m in ("loc:@", "^") if name.startswith(m)), "")
+    return f"{mark}{scope}/{name[len(mark) :]}"

@@ -12,7 +12,7 @@ from situ._src.checkpoint import reader as checkpoint_reader
 from situ._src.framework import graph_util, keywords, meta_graph
 from situ._src.framework.api import export
 from situ._src.framework.dtypes import as_dtype
-from situ._src.framework.node_def import GraphDef, NodeDef, from_json
+from situ._src.framework.node_def import GraphDef, NodeDef
 
 
 def _names(text):
@@ -62,7 +62,7 @@ def freeze_graph_with_def_protos(
       initializer_nodes: not supported.
       variable_names_whitelist: comma-separated names of the variables to freeze; "" for all.
       variable_names_blacklist: comma-separated names of variables to leave.
-      input_meta_graph_def: a MetaGraphDef that situ made.
+      input_meta_graph_def: a MetaGraphDef.
       input_saved_model_dir: a SavedModel of situ with the values of the variables.
       saved_model_tags: a list of the tags of the graph in the SavedModel; None for the first graph.
       restore_op_name, filename_tensor_name, checkpoint_version: have no effect, as in TensorFlow.
@@ -79,12 +79,9 @@ def freeze_graph_with_def_protos(
     if input_saved_model_dir:
         input_checkpoint = os.path.join(input_saved_model_dir, "variables", "variables")
     if input_graph_def is None:
-        data = (
-            input_meta_graph_def._data
-            if input_meta_graph_def is not None
-            else _saved_graph(input_saved_model_dir, saved_model_tags)
-        )
-        input_graph_def = from_json(data["graph"]["node"])
+        if input_meta_graph_def is None:
+            input_meta_graph_def = _saved_graph(input_saved_model_dir, saved_model_tags)
+        input_graph_def = input_meta_graph_def.graph_def
     output_names = [n.partition(":")[0] for n in _names(output_node_names)]
     if not output_names:
         raise ValueError("You need to supply the name of a node to --output_node_names.")
@@ -110,11 +107,11 @@ def _saved_graph(folder, tags):
     """Returns the graph of a SavedModel that has exactly these tags, or the first one."""
     from situ._src.saved_model import builder
 
-    graphs = builder._read(folder)
-    for data in graphs:
-        if tags is None or set(data["tags"]) == set(tags):
-            return data
-    found = [sorted(data["tags"]) for data in graphs]
+    graphs = builder.read(folder).meta_graphs
+    for graph in graphs:
+        if tags is None or set(graph.meta_info_def.tags) == set(tags):
+            return graph
+    found = [sorted(graph.meta_info_def.tags) for graph in graphs]
     raise RuntimeError(f"No graph of {folder} has the tags {sorted(tags)}; there are {found}.")
 
 
@@ -150,7 +147,7 @@ def freeze_graph(
       initializer_nodes: not supported.
       variable_names_whitelist: comma-separated names of the variables to freeze; "" for all.
       variable_names_blacklist: comma-separated names of variables to leave.
-      input_meta_graph: a meta graph file that situ wrote, instead of `input_graph`.
+      input_meta_graph: a meta graph file, instead of `input_graph`.
       input_saved_model_dir: a SavedModel, instead of `input_graph` and `input_checkpoint`.
       saved_model_tags: comma-separated tags of the graph in the SavedModel.
       restore_op_name, filename_tensor_name, checkpoint_version: have no effect, as in TensorFlow.
@@ -165,7 +162,7 @@ def freeze_graph(
     del input_saver  # the checkpoint is read without a saver
     graph_def = input_meta_graph_def = None
     if input_meta_graph:
-        input_meta_graph_def = meta_graph.MetaGraphDef(meta_graph._read(input_meta_graph))
+        input_meta_graph_def = meta_graph.read(input_meta_graph)
     elif not input_saved_model_dir:
         if not os.path.exists(input_graph):
             raise OSError(f"Input graph file '{input_graph}' does not exist!")

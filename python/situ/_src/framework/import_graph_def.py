@@ -13,6 +13,7 @@ import _situ
 from situ._src.framework import bfloat16, dtypes, node_def
 from situ._src.framework.api import OPS, export
 from situ._src.framework.graph import get_default_graph
+from situ._src.framework.graph_scopes import colocation_named
 from situ._src.ops.array_ops import convert_to_tensor
 
 
@@ -88,12 +89,17 @@ def sorted_nodes(nodes: list) -> list:
     return out
 
 
-class _Importer:
+_CALLS = ("PartitionedCall", "StatefulPartitionedCall")  # ops that call the function `f`
+
+
+class Importer:
     """Adds nodes one by one. Inputs must come before the nodes that use them."""
 
-    def __init__(self, graph, prefix, input_map, functions=None):
+    def __init__(self, graph, prefix, input_map, library=None, controls=()):
         self.graph, self.prefix, self.map, self.operations = graph, prefix, input_map or {}, {}
-        self.functions = functions or {}  # name of a function in the file -> its name in the graph
+        self.library = library or ()  # function_library.Library: the functions of the GraphDef
+        self._controls = list(controls)  # run before all nodes
+        self.names: set[str] = set()  # of all nodes of the GraphDef
 
     def tensor(self, text):
         name, _, index = text.partition(":")
@@ -109,6 +115,7 @@ class _Importer:
 
     def scopes(self, stack, node, attrs):
         controls = [self.operations[i[1:]] for i in node.input if i.startswith("^")]
+        controls += self._controls
         stack.enter_context(self.graph.control_dependencies(None))
         if controls:
             stack.enter_context(self.graph.control_dependencies(controls))
@@ -119,6 +126,8 @@ class _Importer:
             group = group.decode() if isinstance(group, bytes) else group
             if group.startswith("loc:@") and group[5:] in self.operations:
                 stack.enter_context(self.graph.colocate_with(self.operations[group[5:]]))
+            elif group.startswith("loc:@") and group[5:] in self.names:
+                stack.enter_context(colocation_named(self.graph, self.prefix + group[5:]))
 
     def _unique_name(self, name):
         """Returns the name, or name_1, name_2, ... if the graph has it already."""
@@ -131,22 +140,43 @@ class _Importer:
             count += 1
             operations = f"{name}_{count}"
 
-    def _function(self, node, name):
-        if name not in self.functions:
+    def _function(self, node, name, inputs):
+        """Returns the name in the graph of a function that a node calls."""
+        if name not in self.library:
             raise NotImplementedError(
-                f"{node.op} '{node.name}' calls a function (a branch, or the body of a "
-                "loop) that is not part of the GraphDef: GraphDefs, and graphs over several "
-                "tasks, contain no functions. Import the .meta file of a checkpoint instead."
+                f"{node.op} '{node.name}' calls the function '{name}', which is not part of the "
+                "GraphDef: those of gradients of loops and branches are not written."
             )
-        return self.functions[name]
+        arity = len(self.library[name].signature.input_arg)
+        return self.library.define(self.graph, name, inputs[len(inputs) - arity :])
+
+    def _call(self, node, name, inputs, full):
+        """Adds the nodes of a function that a node calls. Returns the operation of its results."""
+        if name not in self.library:
+            raise ValueError(f"Function '{name}' of node '{node.name}' is not in the library.")
+        with contextlib.ExitStack() as stack:
+            self.scopes(stack, node, {})
+            controls = [self.operations[i[1:]] for i in node.input if i.startswith("^")]
+            outputs, effects = self.library.inline(
+                self.graph, self.library[name], inputs, full + "/", controls + self._controls
+            )
+            with self.graph.control_dependencies(effects):
+                if not outputs:
+                    return OPS["NoOp"](name=full + "/")
+                return OPS["IdentityN"](outputs, name=full + "/")[0].op
 
     def add(self, node):
+        """Adds a node."""
         name = self._unique_name(self.prefix + node.name)
-        attrs = {k: attr_value(v) for k, v in node.attr.items() if v.WhichOneof("value")}
         inputs = [self.tensor(i) for i in node.input if not i.startswith("^")]
+        called = node.attr["f"].func.name if node.op in _CALLS else node.op
+        if called in self.library or node.op in _CALLS:
+            self.operations[node.name] = self._call(node, called, inputs, name)
+            return
+        attrs = {k: attr_value(v) for k, v in node.attr.items() if v.WhichOneof("value")}
         for key, value in attrs.items():
             if isinstance(value, _situ.Message):
-                attrs[key] = self._function(node, value.name)
+                attrs[key] = self._function(node, value.name, inputs)
         if node.op not in OPS:
             raise ValueError(f"No op named {node.op} in defined operations.")
         with contextlib.ExitStack() as stack:
@@ -156,15 +186,16 @@ class _Importer:
                 result = convert_to_tensor(attrs["value"], attrs["dtype"], name + "/")
             else:
                 result = call_op(node.op, inputs, attrs, name + "/")
+        self.operations[node.name] = self._operation(result, name)
+
+    def _operation(self, result, name):
+        """Returns the operation of the result of an op function."""
         first = result[0] if isinstance(result, (list, tuple)) and result else result
-        is_known = first is not None and not isinstance(first, (list, tuple))
-        self.operations[node.name] = (
-            first
-            if hasattr(first, "outputs")
-            else first.op
-            if is_known
-            else self.graph.get_operation_by_name(name)
-        )
+        if hasattr(first, "outputs"):
+            return first
+        if first is not None and not isinstance(first, (list, tuple)):
+            return first.op
+        return self.graph.get_operation_by_name(name)
 
 
 def call_op(kind, inputs, attrs, name):
@@ -180,10 +211,11 @@ def call_op(kind, inputs, attrs, name):
     return function(*args, name=name, **{k: v for k, v in attrs.items() if k in names})
 
 
-def import_nodes(nodes, prefix="", input_map=None, functions=None, lenient=False):
+def import_nodes(nodes, prefix="", input_map=None, library=None, lenient=False):
     """Adds NodeDefs. Returns the operations by their original names. If `lenient`, nodes
     that call unknown functions (gradients of loops), and those that depend on them, are skipped."""
-    importer = _Importer(get_default_graph(), prefix, input_map, functions)
+    importer = Importer(get_default_graph(), prefix, input_map, library)
+    importer.names = {node.name for node in nodes}
     skipped = set()
     for node in nodes:
         if any(i.lstrip("^").partition(":")[0] in skipped for i in node.input):
@@ -239,17 +271,20 @@ def import_graph_def(
     """
     del op_dict  # TensorFlow ignores it, too
     del producer_op_list  # attributes that an op does not have are ignored
+    from situ._src.framework import function_library
+
     graph = get_default_graph()
     prefix = "import" if name is None else name
     input_map = {k if ":" in k else k + ":0": v for k, v in (input_map or {}).items()}
     nodes = sorted_nodes(graph_def.node)
     if validate_colocation_constraints:
         _check_colocation(nodes, input_map)
+    library = function_library.Library(graph_def.library)
     if prefix:
         with graph.name_scope(prefix) as full:
-            operations = import_nodes(nodes, full, input_map)
+            operations = import_nodes(nodes, full, input_map, library)
     else:
-        operations = import_nodes(nodes, "", input_map)
+        operations = import_nodes(nodes, "", input_map, library)
     if return_elements is None:
         return None
     elements = []

@@ -30,6 +30,7 @@ _CLASSES = {
     "core.protobuf.cluster_pb2": "ClusterDef JobDef",
     "core.protobuf.config_pb2": "ConfigProto GPUOptions GraphOptions OptimizerOptions RunMetadata "
     "RunOptions ThreadPoolOptionProto",
+    "core.protobuf.queue_runner_pb2": "QueueRunnerDef",
     "core.protobuf.meta_graph_pb2": "AssetFileDef CollectionDef MetaGraphDef SignatureDef "
     "TensorInfo",
     "core.protobuf.rewriter_config_pb2": "AutoParallelOptions RewriterConfig",

@@ -9,7 +9,7 @@ from situ._src.framework import logs, style
 from situ._src.framework.api import BOTH, V1, V2, export
 from situ._src.framework.graph import get_default_graph
 
-VERSION = style.VERSIONS["v2"]
+VERSION, GIT_VERSION = style.VERSIONS["v2"], "situ"
 V1["version.VERSION"] = style.VERSIONS["v1"]
 V2["version.VERSION"] = VERSION
 BOTH.update(

@@ -9,7 +9,35 @@ import weakref
 from situ._src.framework import default_session, errors, logs
 from situ._src.framework.api import export
 from situ._src.framework.graph import GraphKeys, get_default_graph
-from situ._src.framework.keywords import unsupported
+from situ._src.framework.graph_scopes import prepend_name_scope, strip_name_scope
+from situ._src.framework.message_classes import message_class
+
+QueueRunnerDef = message_class("tensorflow.QueueRunnerDef")
+
+
+def _defined(queue_runner_def, import_scope):
+    """Returns queue, enqueue ops, close op, cancel op and exception types of a QueueRunnerDef."""
+    from situ._src.legacy.queues import QueueBase
+
+    graph = get_default_graph()
+
+    def element(name):
+        return graph.as_graph_element(prepend_name_scope(name, import_scope))
+
+    handle = element(queue_runner_def.queue_name)
+    handle = handle if hasattr(handle, "dtype") else handle.outputs[0]
+    types = handle.op.get_attr("component_types")
+    closed = tuple(
+        errors.exception_type_from_error_code(code)
+        for code in queue_runner_def.queue_closed_exception_types
+    )
+    return (
+        QueueBase(types, None, None, handle),
+        [element(name) for name in queue_runner_def.enqueue_op_name],
+        element(queue_runner_def.close_op_name),
+        element(queue_runner_def.cancel_op_name),
+        closed or (errors.OutOfRangeError,),
+    )
 
 
 @export(v1=("train.QueueRunner", "train.queue_runner.QueueRunner"))
@@ -24,11 +52,10 @@ class QueueRunner:
         cancel_pending_enqueues.
       queue_closed_exception_types: Exceptions that mean that the queue is closed; default:
         OutOfRangeError and CancelledError.
-      queue_runner_def: Must be None.
-      import_scope: Belongs to queue_runner_def.
+      queue_runner_def: QueueRunnerDef with the names of all of these in the default graph, instead.
+      import_scope: Name scope of the names in queue_runner_def.
 
     Raises:
-      NotImplementedError: If there is a queue_runner_def.
       TypeError: If queue_closed_exception_types is not a tuple of errors, or empty.
       ValueError: If there is no queue or no op.
     """
@@ -43,8 +70,12 @@ class QueueRunner:
         queue_runner_def=None,
         import_scope=None,
     ):
-        del import_scope  # TensorFlow reads it only with queue_runner_def
-        unsupported("tf.train.QueueRunner", queue_runner_def=(queue_runner_def, None))
+        if queue_runner_def is not None:
+            if queue is not None or enqueue_ops:
+                raise ValueError("queue_runner_def and queue are mutually exclusive.")
+            queue, enqueue_ops, close_op, cancel_op, queue_closed_exception_types = _defined(
+                queue_runner_def, import_scope
+            )
         closed = queue_closed_exception_types
         if closed is not None and not (
             isinstance(closed, tuple)
@@ -74,6 +105,35 @@ class QueueRunner:
     queue_closed_exception_types = property(lambda s: s._closed)
     exceptions_raised = property(lambda s: s._raised)
     name = property(lambda s: s._queue.name)
+
+    def to_proto(self, export_scope: str | None = None):
+        """Returns a QueueRunnerDef, or None if the queue is not in the scope.
+
+        Args:
+          export_scope: Name scope to remove.
+        """
+        if export_scope and not self._queue.name.startswith(export_scope):
+            return None
+        names = [op.name for op in self._enqueue_ops]
+        return QueueRunnerDef(
+            queue_name=strip_name_scope(self._queue.name, export_scope),
+            enqueue_op_name=[strip_name_scope(name, export_scope) for name in names],
+            close_op_name=strip_name_scope(self._close_op.name, export_scope),
+            cancel_op_name=strip_name_scope(self._cancel_op.name, export_scope),
+            queue_closed_exception_types=[
+                errors.error_code_from_exception_type(kind) for kind in self._closed
+            ],
+        )
+
+    @staticmethod
+    def from_proto(queue_runner_def, import_scope: str | None = None):
+        """Returns a QueueRunner of nodes of the default graph.
+
+        Args:
+          queue_runner_def: QueueRunnerDef.
+          import_scope: Name scope of the nodes.
+        """
+        return QueueRunner(queue_runner_def=queue_runner_def, import_scope=import_scope)
 
     def _done(self, sess):
         """Counts a thread out; True for the last one."""

@@ -1,26 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""builder.py: tf.compat.v1.saved_model: SavedModelBuilder, signatures and the loader, in situ's own
-file format."""
+"""builder.py: tf.compat.v1.saved_model: SavedModelBuilder, signatures and the loader."""
 
 from __future__ import annotations
 
 import filecmp
-import json
 import os
 import shutil
 from typing import Any
 
 import _situ
-from situ._src.checkpoint import reader, safetensors
+from situ._src.checkpoint import reader
 from situ._src.framework import meta_graph
 from situ._src.framework.api import BOTH, V1, export
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import get_default_graph
-from situ._src.framework.message_classes import message_class
+from situ._src.framework.graph_scopes import prepend_name_scope
+from situ._src.framework.message_classes import DecodeError, ParseError, message_class
 from situ._src.framework.tensor import GraphTensor, constant_value
 from situ._src.framework.tensor_shape import as_shape
 
-_FORMAT, _FILE = "situ saved graphs 1", "saved_model.pb"
+_FILE, _MAIN_OP = "saved_model.pb", "saved_model_main_op"
 _VARIABLES, _ASSETS = os.path.join("variables", "variables"), "assets"
 _CONSTANTS: dict[str, dict] = {
     "tag_constants": {
@@ -76,6 +75,7 @@ def _exported(module, *names):
 
 TensorInfo = message_class("tensorflow.TensorInfo")
 SignatureDef = message_class("tensorflow.SignatureDef")
+SavedModel = message_class("tensorflow.SavedModel")
 V1["TensorInfo"] = TensorInfo
 
 
@@ -179,40 +179,6 @@ def is_valid_signature(signature_def) -> bool:
     return bool(signature_def and signature_def.inputs and signature_def.outputs)
 
 
-def _signature_data(signature):
-    """Returns a signature as JSON data."""
-
-    def sizes(info):
-        shape = as_shape(info.tensor_shape if info.HasField("tensor_shape") else None)
-        return None if shape.rank is None else shape.as_list()
-
-    def side(infos):
-        return {k: [i.name, i.dtype, sizes(i)] for k, i in infos.items()}
-
-    return {
-        "inputs": side(signature.inputs),
-        "outputs": side(signature.outputs),
-        "method": signature.method_name,
-    }
-
-
-def signatures(data):
-    """Returns the signatures of JSON data."""
-
-    def side(infos):
-        return {
-            k: TensorInfo(name=n, dtype=t, tensor_shape=as_shape(s).as_proto())
-            for k, (n, t, s) in infos.items()
-        }
-
-    return {
-        k: SignatureDef(
-            inputs=side(s["inputs"]), outputs=side(s["outputs"]), method_name=s["method"]
-        )
-        for k, s in data.items()
-    }
-
-
 def _asset_path(tensor):
     """Returns the path in a constant."""
     if not isinstance(tensor, GraphTensor):
@@ -254,7 +220,7 @@ class SavedModelBuilder:
                 f"{self._folder}"
             )
         os.makedirs(self._folder, exist_ok=True)
-        self._graphs, self._has_variables = [], False
+        self._model, self._has_variables = SavedModel(saved_model_schema_version=1), False
         self._assets = {}  # file name -> path of the original
 
     def add_meta_graph(
@@ -278,21 +244,20 @@ class SavedModelBuilder:
           legacy_init_op: the former name of `main_op`.
           clear_devices: whether to remove the devices of nodes.
           main_op: an operation to run after loading.
-          strip_default_attrs: has no effect: a loaded graph is the same.
+          strip_default_attrs: whether to remove attributes with default values from nodes.
           saver: the Saver for the variables.
 
         Raises:
           TypeError: an item of `assets_collection` is not a constant string.
           AssertionError: the variables have not been saved.
         """
-        del strip_default_attrs  # a loaded graph is the same
         if not self._has_variables:
             raise AssertionError(
                 "Graph state including variables and assets has not been saved "
                 "yet. Please invoke `add_meta_graph_and_variables()` first."
             )
         graph = get_default_graph()
-        self._add(graph, tags, signature_def_map, saver, clear_devices)
+        self._add(graph, tags, signature_def_map, saver, clear_devices, strip_default_attrs)
         self._add_start(main_op or legacy_init_op, assets_collection)
 
     def add_meta_graph_and_variables(
@@ -318,7 +283,7 @@ class SavedModelBuilder:
           legacy_init_op: the former name of `main_op`.
           clear_devices: whether to remove the devices of nodes.
           main_op: an operation to run after loading.
-          strip_default_attrs: has no effect: a loaded graph is the same.
+          strip_default_attrs: whether to remove attributes with default values from nodes.
           saver: the Saver for the variables.
 
         Raises:
@@ -327,14 +292,13 @@ class SavedModelBuilder:
         """
         from situ._src.checkpoint.saver import Saver
 
-        del strip_default_attrs  # a loaded graph is the same
         if self._has_variables:
             raise AssertionError(
                 "Graph state including variables and assets has already been "
                 "saved. Please invoke `add_meta_graph()` instead."
             )
         with sess.graph.as_default():
-            saver = saver or Saver(allow_empty=True)
+            saver = saver or Saver(sharded=True, allow_empty=True)
             values = sess.run(dict(saver._variables))
             path = os.path.join(self._folder, _VARIABLES)
             os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -342,28 +306,37 @@ class SavedModelBuilder:
 
             reader.write(path, {k: numpy.asarray(v) for k, v in values.items()})
             self._has_variables = True
-            self._add(sess.graph, tags, signature_def_map, saver, clear_devices)
+            self._add(
+                sess.graph, tags, signature_def_map, saver, clear_devices, strip_default_attrs
+            )
             self._add_start(main_op or legacy_init_op, assets_collection)
 
-    def _add(self, graph, tags, signature_def_map, saver, clear_devices):
+    def _add(self, graph, tags, signatures, saver, clear_devices, strip_default_attrs):
         from situ._src.checkpoint.saver import Saver
 
         with graph.as_default():
-            saver = saver or Saver(allow_empty=True)
-            data = meta_graph.write(None, graph, saver, clear_devices=clear_devices)._data
-        data["tags"] = list(tags)
-        data["signatures"] = {k: _signature_data(s) for k, s in (signature_def_map or {}).items()}
-        self._graphs.append(data)
+            saver = saver or Saver(sharded=True, allow_empty=True)
+            made = meta_graph.create(
+                graph,
+                saver_def=saver.saver_def,
+                clear_devices=clear_devices,
+                strip_default_attrs=strip_default_attrs,
+            )
+        made.meta_info_def.tags.extend(tags)
+        for name, signature in (signatures or {}).items():
+            made.signature_def[name].CopyFrom(signature)
+        self._model.meta_graphs.append(made)
 
     def _add_start(self, main_op, assets):
         """Adds the operation that runs after loading the last graph, and copies its assets."""
-        data = self._graphs[-1]
-        data["main_op"], data["assets"] = getattr(main_op, "name", None), {}
+        made = self._model.meta_graphs[-1]
+        if main_op is not None:
+            made.collection_def[_MAIN_OP].node_list.value[:] = [main_op.name]
         for tensor in assets or ():
             path = _asset_path(tensor)
             name = self._asset_name(path)
             self._assets[name] = path
-            data["assets"][tensor.name] = name
+            made.asset_file_def.add(filename=name).tensor_info.name = tensor.name
             if os.path.exists(path):
                 folder = os.path.join(self._folder, _ASSETS)
                 os.makedirs(folder, exist_ok=True)
@@ -382,18 +355,23 @@ class SavedModelBuilder:
         """Writes the model file.
 
         Args:
-          as_text: whether to name it saved_model.pbtxt.
+          as_text: whether to write saved_model.pbtxt, in text format.
 
         Returns:
           Its path.
         """
         path = os.path.join(self._folder, "saved_model.pbtxt" if as_text else _FILE)
-        text = json.dumps({"format": _FORMAT, "graphs": self._graphs})
-        _situ.replace_file(path, text.encode())
+        data = str(self._model).encode() if as_text else self._model.SerializeToString()
+        _situ.replace_file(path, data)
         return path
 
 
-def _read(folder):
+def read(folder: Any) -> Any:
+    """Returns the SavedModel message of a directory.
+
+    Raises:
+      OSError: there is none, or it cannot be parsed.
+    """
     for name in (_FILE, "saved_model.pbtxt"):
         path = os.path.join(folder, name)
         if os.path.isfile(path):
@@ -403,19 +381,13 @@ def _read(folder):
             f"SavedModel file does not exist at: {folder}/{{saved_model.pbtxt|saved_model.pb}}"
         )
     with open(path, "rb") as file:
-        text = file.read()
+        data = file.read()
+    model = SavedModel()
     try:
-        data = json.loads(text)
-        if data["format"] != _FORMAT:
-            raise ValueError("format")
-    except (ValueError, KeyError, TypeError):
-        raise safetensors.loss(
-            path,
-            0,
-            "this is not a model that situ wrote. SavedModels of TensorFlow are not "
-            "supported; use a frozen graph (.pb) or a checkpoint",
-        ) from None
-    return data["graphs"]
+        model.ParseFromString(data) if name == _FILE else model._merge_text(data.decode())
+    except (DecodeError, ParseError, UnicodeDecodeError) as error:
+        raise OSError(f"Cannot parse file {path}: {error}.") from None
+    return model
 
 
 @export(v1=("saved_model.loader.load", "python.saved_model.loader.load", "saved_model.load"))
@@ -435,8 +407,7 @@ def load(sess, tags=None, export_dir=None, import_scope=None, **saver_kwargs):
       The MetaGraphDef.
 
     Raises:
-      DataLossError: situ did not write the model.
-      OSError: there is no model.
+      OSError: there is no model, or it cannot be parsed.
       RuntimeError: no graph has these tags.
     """
     if not hasattr(sess, "graph"):  # a path: the signature of TensorFlow 2
@@ -444,26 +415,34 @@ def load(sess, tags=None, export_dir=None, import_scope=None, **saver_kwargs):
 
         return saved_model_load.load(sess, tags)
     folder = os.fsdecode(export_dir)
-    graphs = _read(folder)
-    matching = [g for g in graphs if set(g["tags"]) == set(tags)]
+    graphs = list(read(folder).meta_graphs)
+    matching = [g for g in graphs if set(g.meta_info_def.tags) == set(tags)]
     if not matching:
         raise RuntimeError(
             f"MetaGraphDef associated with tags {str(set(tags)).strip('{}')} could not be found in "
-            f"SavedModel, with available tags '{[set(g['tags']) for g in graphs]}'."
+            f"SavedModel, with available tags '{[set(g.meta_info_def.tags) for g in graphs]}'."
         )
-    meta_graph_def = meta_graph.MetaGraphDef(matching[0])
     with sess.graph.as_default():
-        saver = meta_graph.import_meta_graph(
-            meta_graph_def, import_scope=import_scope, **saver_kwargs
-        )
+        saver = meta_graph.import_meta_graph(matching[0], import_scope=import_scope, **saver_kwargs)
         if saver is not None and saver._variables:
             saver.restore(sess, os.path.join(folder, _VARIABLES))
-        if matching[0]["main_op"]:
-            prefix = import_scope + "/" if import_scope else ""
-            assets = matching[0].get("assets", {})
-            feeds = {prefix + k: os.path.join(folder, _ASSETS, v) for k, v in assets.items()}
-            sess.run(sess.graph.get_operation_by_name(prefix + matching[0]["main_op"]), feeds)
-    return meta_graph_def
+        _run_main_op(sess, matching[0], folder, import_scope)
+    return matching[0]
+
+
+def _run_main_op(sess, meta_graph_def, folder, import_scope):
+    """Runs the operation that initializes a loaded graph, with the paths of its assets."""
+    keys = [k for k in (_MAIN_OP, "legacy_init_op") if k in meta_graph_def.collection_def]
+    if not keys:
+        return
+    name = meta_graph_def.collection_def[keys[0]].node_list.value[0]
+    feeds = {
+        prepend_name_scope(a.tensor_info.name, import_scope): os.path.join(
+            folder, _ASSETS, a.filename
+        )
+        for a in meta_graph_def.asset_file_def
+    }
+    sess.run(sess.graph.get_operation_by_name(prepend_name_scope(name, import_scope)), feeds)
 
 
 @_exported("loader", "maybe_saved_model_directory")

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import functools
 
-from situ._src.framework import default_session, keywords
+from situ._src.framework import default_session
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import GraphKeys, get_default_graph
 from situ._src.variables import eager_variable
@@ -59,9 +59,8 @@ class GraphVariable(eager_variable.Operators):
         aggregation=None,
     ):
         del expected_shape  # TensorFlow ignores it, too
-        del import_scope  # a prefix for the names in variable_def
+        del variable_def, import_scope  # Variable.from_proto
         del use_resource  # selects the class: see create_graph_variable
-        keywords.unsupported("tf.Variable", variable_def=(variable_def, None))
         if initial_value is None:
             raise ValueError("initial_value must be specified.")
         self.synchronization = variable_modes.synchronization(synchronization, name)
@@ -101,6 +100,29 @@ class GraphVariable(eager_variable.Operators):
     graph = property(lambda s: s._graph)
     initializer = property(lambda s: s._initializer)
     initial_value = property(lambda s: s._initial_value)
+    _shared_name = property(lambda s: s.name.partition(":")[0])
+
+    def to_proto(self, export_scope=None):
+        """Returns a VariableDef, or None if the variable is not in the scope.
+
+        Args:
+          export_scope: the name scope to remove.
+        """
+        from situ._src.variables import variable_def
+
+        return variable_def.to_proto(self, export_scope)
+
+    @staticmethod
+    def from_proto(variable_def, import_scope=None):
+        """Returns the variable of a VariableDef whose nodes are in the default graph.
+
+        Args:
+          variable_def: a VariableDef.
+          import_scope: the name scope of the nodes.
+        """
+        from situ._src.variables import variable
+
+        return variable.Variable.from_proto(variable_def, import_scope)
 
     def get_shape(self):
         """Returns the static shape."""

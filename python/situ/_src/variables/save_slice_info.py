@@ -4,6 +4,9 @@ holds."""
 
 from __future__ import annotations
 
+from situ._src.framework.graph_scopes import prepend_name_scope, strip_name_scope
+from situ._src.framework.message_classes import message_class
+
 
 def _numbers(values):
     return None if values is None else [int(n) for n in values]
@@ -32,7 +35,7 @@ class SaveSliceInfo:
     ):
         known = save_slice_info_def
         if known is not None:
-            full_name = f"{import_scope}/{known.full_name}" if import_scope else known.full_name
+            full_name = prepend_name_scope(known.full_name, import_scope)
             full_shape, var_offset = known.full_shape, known.var_offset
             var_shape = known.var_shape
         self.full_name = full_name
@@ -53,4 +56,15 @@ class SaveSliceInfo:
         """Returns the same slice of an optimizer slot."""
         return SaveSliceInfo(
             f"{self.full_name}/{name}", self.full_shape, self.var_offset, self.var_shape
+        )
+
+    def to_proto(self, export_scope=None):
+        """Returns a SaveSliceInfoDef, or None if the tensor is not in the scope."""
+        if export_scope and not self.full_name.startswith(export_scope):
+            return None
+        return message_class("tensorflow.SaveSliceInfoDef")(
+            full_name=strip_name_scope(self.full_name, export_scope),
+            full_shape=self.full_shape,
+            var_offset=self.var_offset,
+            var_shape=self.var_shape,
         )

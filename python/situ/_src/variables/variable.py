@@ -222,6 +222,10 @@ def _applies(scope_graph, graph):
 
 def variable(*args, **kwargs):
     """Creates a variable with the functions of the variable creator scopes."""
+    if kwargs.get("variable_def") is not None:
+        if args or kwargs.get("initial_value") is not None:
+            raise ValueError("variable_def and initial_value are mutually exclusive.")
+        return Variable.from_proto(kwargs["variable_def"], kwargs.get("import_scope"))
     graph = _situ.current_graph()
     creators = [made for where, made in _creator_stack() if _applies(where, graph)]
     if not creators:
@@ -302,13 +306,27 @@ class Variable(metaclass=_VariableType):
       validate_shape: False lets a reference variable be initialized with a value of unknown shape
         if `shape` is given.
 
-    `variable_def` is not supported. `expected_shape` has no effect, as in TensorFlow.
+    `variable_def` is a VariableDef of a variable whose nodes are in the default graph, below the
+    name scope `import_scope`; no other argument has an effect then. `expected_shape` has no effect,
+    as in TensorFlow.
 
     Raises:
       ValueError: there is no initial value, or its shape is not compatible with `shape`.
     """
 
     SaveSliceInfo = SaveSliceInfo
+
+    @staticmethod
+    def from_proto(variable_def, import_scope=None):
+        """Returns the variable of a VariableDef whose nodes are in the default graph.
+
+        Args:
+          variable_def: a VariableDef.
+          import_scope: the name scope of the nodes.
+        """
+        from situ._src.variables import variable_def as definition
+
+        return definition.from_proto(RefVariable, variable_def, import_scope)
 
 
 _ASSIGN_OPS = {"assign": "Assign", "assign_add": "AssignAdd", "assign_sub": "AssignSub"}
