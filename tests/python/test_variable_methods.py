@@ -129,7 +129,7 @@ def test_an_initial_value_of_unknown_shape():
 
 
 def test_a_variable_by_its_definition_is_not_supported():
-    with tf.Graph().as_default(), pytest.raises(NotImplementedError, match="variable_def"):
+    with tf.Graph().as_default(), pytest.raises(TypeError, match="variable_def"):
         tf.Variable(variable_def="v")
 
 

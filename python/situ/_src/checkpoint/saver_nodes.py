@@ -93,6 +93,8 @@ def _add_restore(graph, filename, slices, saveables):
         specs = _strings(specs, "shape_and_slices")
     types = [variable.dtype.base_dtype for _, _, variable in slices]
     types += [as_dtype(spec.dtype).base_dtype for spec in more]
+    if not types:
+        return group(name="restore_all"), {}
     tensors = OPS["RestoreV2"](filename, names, specs, dtypes=types, name=full)
     assigned = []
     for (_, _, variable), tensor in zip(slices, tensors):

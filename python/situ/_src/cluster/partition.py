@@ -79,7 +79,7 @@ class Source:
     `task_of` gives the task of a device, or None; nodes without one run on `home`."""
 
     def __init__(self, nodes, kinds, home, device_task, functions=None, tasks=None):
-        self.nodes, self.kinds, self.functions = nodes, kinds, functions or {}
+        self.nodes, self.kinds, self.functions = nodes, kinds, functions or b""
         self.by_name = {n["name"]: n for n in nodes}
         self.tasks = dict(tasks or {})
         for node in nodes if tasks is None else ():

@@ -8,14 +8,45 @@ import contextlib
 import itertools
 
 import _situ
-from situ._src.framework import nest
-from situ._src.framework.api import OPS
+from situ._src.framework import nest, style
+from situ._src.framework.api import OPS, export
 from situ._src.framework.graph import Graph
 from situ._src.framework.tensor import constant_value
 from situ._src.framework.type_spec import spec_of
 from situ._src.ops.array_ops import convert_to_tensor
 
 _function_ids = itertools.count()
+_v2: dict = {"enabled": None}  # None: as the style of the program says
+
+
+@export(v1="enable_control_flow_v2")
+def enable_control_flow_v2() -> None:
+    """Names the operations of tf.cond and tf.while_loop as TensorFlow 2 does from now on."""
+    _v2["enabled"] = True
+
+
+@export(v1="disable_control_flow_v2")
+def disable_control_flow_v2() -> None:
+    """Names the operations of tf.cond and tf.while_loop in graphs as TensorFlow 1 does from now
+    on."""
+    _v2["enabled"] = False
+
+
+@export(v1="control_flow_v2_enabled")
+def control_flow_v2_enabled() -> bool:
+    """Returns whether the operations of tf.cond and tf.while_loop in graphs are named as TensorFlow
+    2 does: they are If and While in all cases."""
+    return not style.is_graph_program() if _v2["enabled"] is None else _v2["enabled"]
+
+
+def uses_v2(graph):
+    """Returns whether tf.cond and tf.while_loop in a graph are named as TensorFlow 2 does."""
+    return control_flow_v2_enabled() or graph.building_function
+
+
+def function_name(scope, kind):
+    """Returns the name of a function without its number: "while_body" of the scope "while/"."""
+    return f"{scope}{kind}".replace("/", "_")
 
 
 class BranchGraph(Graph):
@@ -34,6 +65,7 @@ class BranchGraph(Graph):
         self.versions = {}
 
     building_function = property(lambda s: s.root.building_function)
+    is_control_flow_graph = True  # of a branch or a loop
 
     def _capture(self, tensor, name=None):
         """Returns the input for a value of an outer graph; a reference variable stays a
@@ -151,6 +183,8 @@ def add(outer, name, graph, inputs, outputs, keeps_name=False):
 def is_stateful(graph):
     """Returns whether an operation of a graph is stateful: reads or changes what outlives a run, or
     is random."""
+    if getattr(graph, "reads", None) or getattr(graph, "writes", None):
+        return True
     return any(OPS[kind].row["stateful"] for kind in {o.type for o in graph.get_operations()})
 
 

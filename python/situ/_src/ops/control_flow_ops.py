@@ -66,7 +66,7 @@ def cond_aligned(pred, true_fn, false_fn):
     """cond for functions that return lists with None: an output is None if it is in either
     branch."""
     outer = _situ.current_graph()
-    with name_scope(None, "cond", [pred]):
+    with name_scope(None, "cond", [pred]) as full:
         traced = [_branch(outer, f, t) for f, t in ((true_fn, True), (false_fn, False))]
         (_, (_, yes)), (_, (_, no)) = traced
         if len(yes) != len(no):
@@ -76,16 +76,18 @@ def cond_aligned(pred, true_fn, false_fn):
         for i, (a, b) in enumerate(zip(yes, no)):
             if a is None or b is None:
                 yes[i] = no[i] = None
-        return _emit_if(outer, convert_to_tensor(pred), traced)
+        return _emit_if(outer, convert_to_tensor(pred), traced, full)
 
 
-def _trace_and_emit_if(outer, pred, functions):
-    return _emit_if(outer, pred, [_branch(outer, f, t) for f, t in zip(functions, (True, False))])
+def _trace_and_emit_if(outer, pred, functions, full):
+    traced = [_branch(outer, f, t) for f, t in zip(functions, (True, False))]
+    return _emit_if(outer, pred, traced, full)
 
 
-def _emit_if(outer, pred, traced):
+def _emit_if(outer, pred, traced, full):
     """Emits an If op over two traced functions and returns its results in their structure."""
     graphs, results = [g for g, _ in traced], [r for _, r in traced]
+    is_v2 = branch_graph.uses_v2(outer)
     _check_alike(results)
     written = list({v: None for g in graphs for v in g.writes})
     outputs = []
@@ -98,22 +100,26 @@ def _emit_if(outer, pred, traced):
         outputs.append(branch_graph.order_after_effects(graph, values))
     outers = branch_graph.drop_constants(branch_graph.unify_captures(graphs), graphs)
     names = [
-        branch_graph.add(outer, word, g, branch_graph.inner(g, outers), o)
+        branch_graph.add(
+            outer, branch_graph.function_name(full, word), g, branch_graph.inner(g, outers), o
+        )
         for word, g, o in zip(("true", "false"), graphs, outputs)
     ]
     before = [op for g in graphs for op in g.before]
     with outer.control_dependencies(before) if before else contextlib.nullcontext():
-        result = OPS["If"](
+        stateful = any(branch_graph.is_stateful(g) for g in graphs)
+        result = OPS["If" if stateful else "StatelessIf"](
             pred,
             list(outers.values()),
             Tout=[t.dtype.base_dtype for t in outputs[0]],
             then_branch=names[0],
             else_branch=names[1],
-            name="If",
+            name=full if is_v2 else "If",
         )
     branch_graph.note_effects(outer, graphs, result[0].op)
+    word = "Identity" if is_v2 else "Merge"
     result = [
-        OPS["Identity"](x, name="Merge") if x.dtype.name != "variant" else x
+        x if x.dtype.name == "variant" else OPS["Identity"](x, name=word)
         for x in result[: len(outputs[0])]
     ]
     for variable, value in zip(written, result[len(result) - len(written) :]):
@@ -187,8 +193,10 @@ def cond(
         return result if strict else _unpack_singleton(result)
     if isinstance(pred, bool):
         raise TypeError("pred must not be a Python bool")
-    with name_scope(name, "cond", [pred]):
-        result = _trace_and_emit_if(outer, _check_predicate(pred, strict), [true_fn, false_fn])
+    with name_scope(name or None, "cond", [pred]) as full:
+        result = _trace_and_emit_if(
+            outer, _check_predicate(pred, strict), [true_fn, false_fn], full
+        )
     return result if strict else _unpack_singleton(result)
 
 

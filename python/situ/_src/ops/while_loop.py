@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import contextlib
 
+import numpy
+
 import _situ
 from situ._src.framework import branch_graph, nest, tensor_shape
 from situ._src.framework.api import OPS, export
@@ -65,8 +67,10 @@ def _check_shapes(values, results, invariants):
 class _Loop:
     """A While op under construction; `values` are the flat loop variables."""
 
-    def __init__(self, outer, structure, values, invariants):
-        self.outer, self.structure = outer, structure
+    parallel_iterations = 10
+
+    def __init__(self, outer, structure, values, invariants, scope):
+        self.outer, self.structure, self.scope = outer, structure, scope
         self.values, self.invariants = values, invariants
 
     def _placeholders(self):
@@ -123,6 +127,7 @@ class _Loop:
         """Emits the While op and returns its flat results. Without back_prop they have no
         gradient."""
         end = OPS["Identity" if back_prop else "StopGradient"]
+        is_v2 = branch_graph.uses_v2(self.outer)
         first, (test_in, condition) = self._test(test)
         second, (body_in, results) = self._body(body)
         _check_shapes(self.values, results, self.invariants)
@@ -140,27 +145,29 @@ class _Loop:
         outputs = branch_graph.order_after_effects(second, list(results) + kept)
         outer, inputs = self.outer, list(self.values) + list(outers.values())
         names = [
-            branch_graph.add(
-                outer, "cond", first, test_in + branch_graph.inner(first, outers), [condition]
-            ),
-            branch_graph.add(
-                outer, "body", second, body_in + branch_graph.inner(second, outers), outputs
-            ),
+            branch_graph.add(outer, branch_graph.function_name(self.scope, kind), *function)
+            for kind, function in (
+                ("cond", (first, test_in + branch_graph.inner(first, outers), [condition])),
+                ("body", (second, body_in + branch_graph.inner(second, outers), outputs)),
+            )
         ]
         before = first.before + second.before
         with outer.control_dependencies(before) if before else contextlib.nullcontext():
-            result = OPS["While"](
+            stateful = branch_graph.is_stateful(first) or branch_graph.is_stateful(second)
+            result = OPS["While" if stateful else "StatelessWhile"](
                 inputs,
                 cond=names[0],
                 body=names[1],
-                name="While",
+                output_shapes=self.invariants + [t.shape for t in inputs[len(self.values) :]],
+                parallel_iterations=self.parallel_iterations,
+                name=self.scope if is_v2 else "While",
             )
         branch_graph.note_effects(outer, [second], result[0].op)
         for key, value in zip(outers, result[len(self.values) :]):
             if key in written:
                 outer.write_variable(key, value)
         return [
-            x if x.dtype.name == "variant" else end(x, name="Exit")
+            x if x.dtype.name == "variant" else end(x, name="Identity" if is_v2 else "Exit")
             for x in result[: len(self.values)]
         ]
 
@@ -211,13 +218,13 @@ def _composite_invariants(leaf, invariant):
     return [part.shape for part in spec._situ_tensors_]
 
 
-def _run_loop(test, body, loop_vars, shape_invariants, maximum, same, name, back_prop):
+def _run_loop(test, body, loop_vars, shape_invariants, maximum, same, name, back_prop, parallel):
     outer, alone = _situ.current_graph(), not isinstance(loop_vars, (list, tuple))
     structure = [loop_vars] if alone else list(loop_vars)
     if outer is None:
         packed = _run_eagerly(test, body, structure, maximum)
     else:
-        with name_scope(name, "while"):
+        with name_scope(name or None, "while") as scope:
             values = [branch_graph.tensor_of(v) for v in nest.flatten(structure, True)]
             invariants = _invariants(structure, shape_invariants)
             whole = structure
@@ -226,7 +233,9 @@ def _run_loop(test, body, loop_vars, shape_invariants, maximum, same, name, back
                 invariants.append(values[-1].shape)
                 test, body = _bounded(test, body, convert_to_tensor(maximum, "int32"))
                 whole = structure + [None]
-            flat = _Loop(outer, whole, values, invariants).make(test, body, back_prop)
+            loop = _Loop(outer, whole, values, invariants, scope)
+            loop.parallel_iterations = parallel
+            flat = loop.make(test, body, back_prop)
         packed = branch_graph.pack(structure, flat[: len(nest.flatten(structure, True))])
     if isinstance(loop_vars, tuple):
         packed = type(loop_vars)(*packed) if hasattr(loop_vars, "_fields") else tuple(packed)
@@ -254,7 +263,7 @@ def while_loop(
       loop_vars: A list or tuple of tensors, or nested structures of them.
       shape_invariants: The shapes that the loop variables keep; by default their initial shapes.
         Ignored in eager mode.
-      parallel_iterations: Ignored.
+      parallel_iterations: An attribute of the operation without effect.
       back_prop: Whether the loop has a gradient; ignored in eager mode.
       swap_memory: Ignored.
       maximum_iterations: The largest number of iterations (optional).
@@ -268,9 +277,13 @@ def while_loop(
       TypeError: If `cond` or `body` is not callable.
       ValueError: If there are no loop variables, or the body changes a shape in a graph.
     """
-    del parallel_iterations, swap_memory  # hints for speed and memory
-    if not callable(cond) or not callable(body):
-        raise TypeError("cond and body must be callable.")
+    del swap_memory  # a hint for memory
+    if not callable(cond):
+        raise TypeError("'cond' must be callable.")
+    if not callable(body):
+        raise TypeError("'body' must be callable.")
+    if not isinstance(parallel_iterations, (int, numpy.integer)) or parallel_iterations < 1:
+        raise TypeError("'parallel_iterations' must be a positive integer.")
     if isinstance(loop_vars, (list, tuple)) and not loop_vars:
         raise ValueError("No loop variables provided")
     return _run_loop(
@@ -282,6 +295,7 @@ def while_loop(
         return_same_structure,
         name,
         back_prop,
+        parallel_iterations,
     )
 
 
@@ -307,7 +321,7 @@ def while_loop_v2(
       loop_vars: A list or tuple of tensors, or nested structures of them.
       shape_invariants: The shapes that the loop variables keep; by default their initial shapes.
         Ignored in eager mode.
-      parallel_iterations: Ignored.
+      parallel_iterations: An attribute of the operation without effect.
       back_prop: Whether the loop has a gradient; ignored in eager mode.
       swap_memory: Ignored.
       maximum_iterations: The largest number of iterations (optional).

@@ -222,7 +222,7 @@ def _applies(scope_graph, graph):
 
 def variable(*args, **kwargs):
     """Creates a variable with the functions of the variable creator scopes."""
-    if kwargs.get("variable_def") is not None:
+    if kwargs.get("variable_def") is not None and not _situ.executing_eagerly():
         if args or kwargs.get("initial_value") is not None:
             raise ValueError("variable_def and initial_value are mutually exclusive.")
         return Variable.from_proto(kwargs["variable_def"], kwargs.get("import_scope"))

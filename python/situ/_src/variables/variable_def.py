@@ -54,7 +54,12 @@ def from_proto(kind: Any, variable_def: Any, import_scope: str | None = None) ->
       kind: the class of reference variables.
       variable_def: a VariableDef.
       import_scope: the name scope of the nodes.
+
+    Raises:
+      TypeError: `variable_def` is not a VariableDef.
     """
+    if not isinstance(variable_def, VariableDef):
+        raise TypeError(f"variable_def must be a VariableDef, not {variable_def!r}")
     graph = get_default_graph()
 
     def element(name):
