@@ -16,6 +16,7 @@ from situ._src.framework.api import export
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import GraphKeys, get_default_graph
 from situ._src.framework.nest import DATA, PARTS
+from situ._src.framework.resource_order import in_order
 from situ._src.framework.tensor_shape import as_shape
 from situ._src.framework.type_spec import SparseTensorSpec, TensorSpec
 from situ._src.ops.array_ops import convert_to_tensor, op
@@ -39,23 +40,8 @@ def _attrs(spec):
 def _next_node(handle, spec, name=None):
     name = name or "IteratorGetNext"
     return _packed(
-        spec, _in_order(handle, lambda: op("IteratorGetNext", handle, name=name, **_attrs(spec)))
+        spec, in_order(handle, lambda: op("IteratorGetNext", handle, name=name, **_attrs(spec)))
     )
-
-
-def _in_order(handle, emit):
-    """Returns emit(), the outputs of a node that takes an element. In a function it runs after
-    those that take earlier ones, even if nothing uses its outputs."""
-    graph = _situ.current_graph()
-    if graph is None or not graph.building_function:
-        return emit()
-    last = graph.__dict__.setdefault("_last_takes", {})
-    with graph.control_dependencies([last[id(handle)]] if id(handle) in last else []):
-        outputs = emit()
-    taken = (outputs[0] if isinstance(outputs, (list, tuple)) else outputs).op
-    last[id(handle)] = taken
-    graph.__dict__.setdefault("_effects", []).append(taken)
-    return outputs
 
 
 def _packed(spec, parts):
@@ -89,7 +75,7 @@ def single_element(dataset, name=None):
             **_attrs(dataset.element_spec),
         )
 
-    parts = _in_order(_situ.current_graph(), emit) if dataset._has_effects() else emit()
+    parts = in_order(_situ.current_graph(), emit) if dataset._has_effects() else emit()
     return _packed(dataset.element_spec, parts)
 
 
@@ -248,7 +234,7 @@ def get_next_as_optional(iterator):
 def next_optional(items):
     """Returns the next element of an iterator as an Optional of a graph."""
     elements = Elements(items)
-    has_value, *parts = _in_order(elements._handle, elements.first)
+    has_value, *parts = in_order(elements._handle, elements.first)
     return GraphOptional(has_value, elements.element(parts), items.element_spec)
 
 

@@ -11,6 +11,7 @@ import _situ
 from situ._src.framework import nest, style
 from situ._src.framework.api import OPS, export
 from situ._src.framework.graph import Graph
+from situ._src.framework.resource_order import note_uses
 from situ._src.framework.tensor import constant_value
 from situ._src.framework.type_spec import spec_of
 from situ._src.ops.array_ops import convert_to_tensor
@@ -222,6 +223,7 @@ def order_after_effects(graph, outputs):
 
 def note_effects(outer, graphs, operation):
     """Marks an operation as a side effect of the outer graph if one of its functions has any."""
+    note_uses(outer, graphs, operation)
     if any(graph.effects() for graph in graphs):
         outer.__dict__.setdefault("_effects", []).append(operation)
 

@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import functools
+
 from situ._src.framework import dtypes, tensor_shape
 from situ._src.framework.api import BOTH, OPS, V1, export
+from situ._src.framework.resource_order import in_order
 from situ._src.framework.scopes import device
 from situ._src.ops.array_ops import convert_to_tensor
 from situ._src.ops.array_ops import op as emit
@@ -76,7 +79,8 @@ class QueueBase:
         return tensors if len(tensors) > 1 else tensors[0]
 
     def _use(self, op, name, *inputs, **attrs):
-        return OPS[op](self._queue_ref, *inputs, name=name, **attrs)
+        emit = functools.partial(OPS[op], self._queue_ref, *inputs, name=name, **attrs)
+        return in_order(self._queue_ref, emit)
 
     def enqueue(self, vals, name: str | None = None):
         """Returns an op that enqueues one element; it blocks while the queue is full."""
