@@ -52,6 +52,7 @@
   X(top_k) \
   X(queue_ops) \
   X(mutex) \
+  X(accumulator_ops) \
   X(lookup_ops) \
   X(lookup_text_file) \
   X(reader_ops) \

@@ -233,14 +233,16 @@ def test_checkpoints_and_hooks(tmp_path):
 
 
 def test_synchronous_replicas(tmp_path):
+    """The variables are on two parameter servers."""
     body = """
         with replicas(task):
             step = tf.train.get_or_create_global_step()
             w = tf.get_variable("w", initializer=1.0)
+            v = tf.get_variable("v", initializer=[2.0, 2.0])
             optimizer = tf.train.SyncReplicasOptimizer(
                 tf.train.GradientDescentOptimizer(0.5), replicas_to_aggregate=2,
                 total_num_replicas=2)
-            train = optimizer.minimize(w * 3.0, global_step=step)
+            train = optimizer.minimize(w * 3.0 + tf.reduce_sum(v), global_step=step)
         hooks = [optimizer.make_session_run_hook(task == 0),
                  tf.train.StopAtStepHook(last_step=4)]
         with tf.train.MonitoredTrainingSession(master=server.target, is_chief=task == 0,
@@ -250,14 +252,14 @@ def test_synchronous_replicas(tmp_path):
         with tf.Session(server.target) as session:
             import time
             for _ in range(1000):  # the other worker may be within a step
-                value, steps = session.run([w, step])
+                value, other, steps = session.run([w, v, step])
                 if value == 1.0 - 1.5 * steps:
                     break
                 time.sleep(0.05)
-            print(value == 1.0 - 1.5 * steps, steps >= 4)
+            print(value == 1.0 - 1.5 * steps, steps >= 4, set(other) == {2.0 - 0.5 * steps})
     """
-    texts = Processes(tmp_path, body, ps=1, worker=2).outputs()
-    assert texts["worker:0"] == texts["worker:1"] == "True True\n"
+    texts = Processes(tmp_path, body, ps=2, worker=2).outputs()
+    assert texts["worker:0"] == texts["worker:1"] == "True True True\n"
 
 
 def test_a_worker_of_another_process(tmp_path):

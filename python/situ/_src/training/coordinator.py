@@ -64,6 +64,11 @@ class Coordinator:
         with self._lock:
             self._registered_threads.add(thread)
 
+    def unregister_threads(self, threads):
+        """Removes threads that `join` shall not wait for."""
+        with self._lock:
+            self._registered_threads.difference_update(threads)
+
     def raise_requested_exception(self):
         """Raises the exception that a thread reported."""
         with self._lock:
