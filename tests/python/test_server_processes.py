@@ -2,13 +2,16 @@
 """test_server_processes.py: the tasks of a cluster in several processes, without mpirun and under
 it. The numbers are those of TensorFlow 2.21."""
 
+import hmac
 import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
+import threading
 
 import pytest
 from conftest import PATIENCE, addresses, environment
@@ -232,9 +235,7 @@ def test_checkpoints_and_hooks(tmp_path):
     ]
 
 
-def test_synchronous_replicas(tmp_path):
-    """The variables are on two parameter servers."""
-    body = """
+SYNCHRONOUS = """
         with replicas(task):
             step = tf.train.get_or_create_global_step()
             w = tf.get_variable("w", initializer=1.0)
@@ -257,8 +258,12 @@ def test_synchronous_replicas(tmp_path):
                     break
                 time.sleep(0.05)
             print(value == 1.0 - 1.5 * steps, steps >= 4, set(other) == {2.0 - 0.5 * steps})
-    """
-    texts = Processes(tmp_path, body, ps=2, worker=2).outputs()
+"""
+
+
+def test_synchronous_replicas(tmp_path):
+    """The variables are on two parameter servers."""
+    texts = Processes(tmp_path, SYNCHRONOUS, ps=2, worker=2).outputs()
     assert texts["worker:0"] == texts["worker:1"] == "True True True\n"
 
 
@@ -343,37 +348,105 @@ def test_a_parameter_server_that_dies(tmp_path):
     server.communicate()
 
 
-@pytest.mark.skipif(shutil.which("mpirun") is None, reason="mpirun is not there")
-@pytest.mark.parametrize("machine", ["3", "1"])
-def test_parameter_servers_under_mpirun(tmp_path, machine):
-    """On one machine, and with each rank on a machine of its own."""
-    some = Processes(tmp_path, TRAIN, worker=1, ps=2)
+def under_mpirun(some, machine):
+    """What the tasks of a cluster print that mpirun starts, `machine` of them on each machine."""
     given = {
         "JOBS": json.dumps(some.jobs),
         "RANKS": json.dumps(some.tasks),
         "SITU_CLUSTER_MACHINE_SIZE": machine,
     }
     words = [w for name, value in given.items() for w in ("-x", f"{name}={value}")]
+    count = ["-np", str(len(some.tasks))]
+    program = [sys.executable, "-m", "situ._src.runner.run", "--", str(some.path)]
     done = subprocess.run(
-        [
-            "mpirun",
-            "--allow-run-as-root",
-            "--oversubscribe",
-            "-np",
-            "3",
-            *words,
-            sys.executable,
-            "-m",
-            "situ._src.runner.run",
-            "--",
-            str(some.path),
-        ],
+        ["mpirun", "--allow-run-as-root", "--oversubscribe", *count, *words, *program],
         capture_output=True,
         text=True,
         timeout=PATIENCE,
         check=False,
         env=environment(),
-        cwd=os.fspath(tmp_path),
+        cwd=os.fspath(some.path.parent),
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout == TRAINED
+    return done.stdout
+
+
+@pytest.mark.skipif(shutil.which("mpirun") is None, reason="mpirun is not there")
+@pytest.mark.parametrize("machine", ["4", "1"])
+def test_parameter_servers_under_mpirun(tmp_path, machine):
+    """On one machine, and with each rank on a machine of its own."""
+    assert under_mpirun(Processes(tmp_path, TRAIN, worker=1, ps=2), machine) == TRAINED
+
+
+@pytest.mark.skipif(shutil.which("mpirun") is None, reason="mpirun is not there")
+@pytest.mark.parametrize("machine", ["4", "1"])
+def test_synchronous_replicas_under_mpirun(tmp_path, machine):
+    some = Processes(tmp_path, SYNCHRONOUS, worker=2, ps=2)
+    assert under_mpirun(some, machine) == "True True True\n" * 2
+
+
+def test_a_worker_that_starts_again(tmp_path):
+    """The second worker is killed within a step; a new one continues with the same variables."""
+    body = """
+        with replicas(task):
+            step = tf.train.get_or_create_global_step()
+            w = tf.get_variable("w", initializer=0.0)
+            train = tf.train.GradientDescentOptimizer(1.0).minimize(-w, global_step=step)
+            ended = tf.get_variable("ended", initializer=0.0, trainable=False)
+            end = ended.assign_add(1.0)
+        with tf.train.MonitoredTrainingSession(master=server.target,
+                                               is_chief=task == 0) as session:
+            if task == 0:
+                while session.run(ended) < 1.0:
+                    session.run(train)
+            elif "AGAIN" not in os.environ:
+                while True:
+                    print(session.run([train, step])[1], flush=True)
+            else:
+                first = session.run(step)
+                for _ in range(10):
+                    session.run(train)
+                print(first > 0, session.run(step) >= first + 10)
+                session.run(end)
+        if task == 0:
+            with tf.Session(server.target) as session:
+                print(session.run(w) == session.run(step))
+    """
+    some = Processes(tmp_path, body, ps=1, worker=2)
+    some.start("ps:0"), some.start("worker:0")
+    first = some.start("worker:1")
+    for _ in range(3):
+        assert first.stdout.readline()
+    first.send_signal(signal.SIGKILL)
+    first.communicate()
+    some.start("worker:1", AGAIN="1")
+    texts = some.outputs()
+    assert texts == {"ps:0": "", "worker:0": "True\n", "worker:1": "True True\n"}
+
+
+def test_servers_over_tcp_need_the_same_key(monkeypatch):
+    from situ._src.cluster import channel
+
+    (address,) = addresses(1)
+    monkeypatch.setenv("SITU_CLUSTER_KEY", "secret")
+    unix, tcp = channel.listen(address)
+    unix.close()  # as on another machine
+    found = []
+
+    def accept():
+        for _ in range(2):
+            try:
+                found.append(channel.Channel(tcp.accept()[0], accepted=True).receive())
+            except OSError as error:
+                found.append(str(error))
+
+    server = threading.Thread(target=accept)
+    server.start()
+    connected = channel.connect(address)
+    connected.send("hello", [1, 2])
+    client, key = socket.create_connection(("localhost", int(address.split(":")[1]))), b"other"
+    nonce = client.recv(32)
+    client.sendall(os.urandom(32) + hmac.new(key, b"client" + nonce, "sha256").digest())
+    server.join()
+    client.close(), connected.close(), tcp.close()
+    assert found[0] == ("hello", [1, 2]) and "SITU_CLUSTER_KEY" in found[1]

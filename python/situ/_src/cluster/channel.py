@@ -1,15 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""channel.py: messages between processes of one user on one machine, over Unix sockets.
+"""channel.py: messages between processes of one user, over Unix sockets or TCP.
 
-The address of a server ("localhost:2222") names a socket of the abstract namespace. Messages are
-pickles: both ends check that the other process belongs to the same user."""
+On one machine the address of a server ("localhost:2222") names a socket of the abstract namespace.
+Messages are pickles: both ends check that the other process belongs to the same user. Over TCP
+both ends prove that they know a secret: SITU_CLUSTER_KEY, or the key that mpirun gives its
+processes."""
 
 import errno
+import hashlib
+import hmac
 import os
 import pickle
 import socket
 import struct
 import threading
+
+from situ._src.cluster import processes
+from situ._src.framework import errors
 
 _LENGTH = struct.Struct("<Q")
 
@@ -18,15 +25,84 @@ def _socket_name(address):
     return f"\0situ-{os.getuid()}-{address}"
 
 
-class Channel:
-    """A connection; any thread may send, one receives."""
+def _check_user(connected):
+    """Raises ConnectionRefusedError if the other process belongs to another user."""
+    credentials = connected.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+    if struct.unpack("3i", credentials)[1] != os.getuid():
+        raise ConnectionRefusedError(errno.ECONNREFUSED, "it belongs to another user")
 
-    def __init__(self, connected):
+
+# ---- TCP ----
+
+_NONCE, _HANDSHAKE = 32, 30.0  # bytes; seconds
+
+
+def _key():
+    """Returns the secret of the cluster, or b""."""
+    text = os.environ.get("SITU_CLUSTER_KEY") or os.environ.get(
+        "OMPI_MCA_orte_precondition_transports", ""
+    )
+    return text.encode()
+
+
+def _uses_tcp():
+    return processes.spans_machines() or bool(os.environ.get("SITU_CLUSTER_KEY"))
+
+
+def _required_key():
+    key = _key()
+    if not key:
+        raise errors.FailedPreconditionError(
+            None,
+            None,
+            "Servers on several machines need a secret: set SITU_CLUSTER_KEY to the same value for "
+            "all processes of the cluster.",
+        )
+    return key
+
+
+def _receive_bytes(connected, count):
+    data = b""
+    while len(data) < count:
+        part = connected.recv(count - len(data))
+        if not part:
+            raise ConnectionRefusedError(errno.ECONNREFUSED, "the other end closed the connection")
+        data += part
+    return data
+
+
+def _authenticate(connected, me, other):
+    """Proves knowledge of the key and checks the proof of the other end. `me` and `other` differ,
+    so that a proof cannot be returned to its sender."""
+    key, nonce = _required_key(), os.urandom(_NONCE)
+    proof = lambda who, text: hmac.new(key, who + text, hashlib.sha256).digest()
+    connected.settimeout(_HANDSHAKE)
+    connected.sendall(nonce)
+    connected.sendall(proof(me, _receive_bytes(connected, _NONCE)))
+    if not hmac.compare_digest(_receive_bytes(connected, 32), proof(other, nonce)):
+        raise ConnectionRefusedError(errno.ECONNREFUSED, "it has another SITU_CLUSTER_KEY")
+    connected.settimeout(None)
+    connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+
+
+class Channel:
+    """A connection; any thread may send, one receives. `accepted`: this end is the server.
+
+    Raises:
+      OSError: the other end is not trusted.
+    """
+
+    def __init__(self, connected, accepted=False):
         self._socket, self._lock = connected, threading.Lock()
-        credentials = connected.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
-        if struct.unpack("3i", credentials)[1] != os.getuid():
+        try:
+            if connected.family == socket.AF_UNIX:
+                _check_user(connected)
+            else:
+                _authenticate(connected, *[b"client", b"server"][:: -1 if accepted else 1])
+        except BaseException:
             connected.close()
-            raise ConnectionRefusedError(errno.ECONNREFUSED, "it belongs to another user")
+            raise
 
     def send(self, *message):
         """Sends a tuple; OSError where the other end is gone."""
@@ -64,22 +140,39 @@ class Channel:
 
 def connect(address):
     """A channel to the server of an address; OSError where there is none (yet)."""
+    if processes.spans_machines():
+        return _connect_tcp(address)
     result = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         result.connect(_socket_name(address))
-        return Channel(result)
     except OSError:
         result.close()
+        if _uses_tcp():
+            return _connect_tcp(address)
         raise
+    return Channel(result)
+
+
+def _connect_tcp(address):
+    _required_key()
+    host, _, port = address.rpartition(":")
+    return Channel(socket.create_connection((host, int(port)), _HANDSHAKE))
 
 
 def listen(address):
-    """A socket that accepts connections to an address; OSError where another server has it."""
-    result = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    """Sockets that accept connections to an address; OSError where another server has it."""
+    result = [socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)]
     try:
-        result.bind(_socket_name(address))
-        result.listen(128)
+        result[0].bind(_socket_name(address))
+        if _uses_tcp():
+            _required_key()
+            result.append(socket.socket(socket.AF_INET, socket.SOCK_STREAM))
+            result[1].setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            result[1].bind(("", int(address.rpartition(":")[2])))
+        for one in result:
+            one.listen(128)
         return result
-    except OSError:
-        result.close()
+    except BaseException:
+        for one in result:
+            one.close()
         raise

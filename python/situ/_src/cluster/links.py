@@ -32,9 +32,9 @@ def reach(address, task, timeout_ms=0):
             now = time.monotonic()
         if now - begin > limit:
             raise deadline_error(
-                f"{task} at {address} has not started after {limit:g} seconds. Without mpirun the "
-                "tasks of a cluster are processes of one machine; SITU_CLUSTER_TIMEOUT sets how "
-                "long a session waits."
+                f"{task} at {address} has not started after {limit:g} seconds. For tasks on "
+                "several machines use mpirun or set SITU_CLUSTER_KEY; SITU_CLUSTER_TIMEOUT sets "
+                "how long a session waits."
             )
         if now - told > _TELL:
             told = now

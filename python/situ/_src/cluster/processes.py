@@ -13,7 +13,6 @@ from situ._src.framework.keywords import unsupported
 Member = collections.namedtuple("Member", "rank machine local_rank pid host")
 Task = collections.namedtuple("Task", "job index")
 _tasks: list = []  # by rank, where a cluster has jobs
-_servers: dict = {}  # address -> (jobs, job, index), of servers that are ranks
 
 
 def under_mpirun():
@@ -21,7 +20,7 @@ def under_mpirun():
 
 
 def spans_machines():
-    """Whether mpirun has started processes on several machines: servers then are ranks."""
+    """Whether mpirun has started processes on several machines."""
     size = int(os.environ.get("OMPI_COMM_WORLD_SIZE", "1"))
     return (
         int(os.environ.get("OMPI_COMM_WORLD_LOCAL_SIZE", size)) != size
@@ -73,20 +72,6 @@ def join_tasks(jobs, job, index):
         raise ValueError(f"The cluster has {len(tasks)} tasks, but {size()} processes were started")
     if not _tasks:
         _tasks[:] = tasks
-        from situ._src.cluster import serving
-
-        atexit.register(serving.farewell)  # runs before what join has registered
-
-
-def join_server(address):
-    """Joins the processes of the cluster of the server that was started with an address."""
-    if address in _servers:
-        join_tasks(*_servers[address])
-
-
-def expect_server(address, jobs, job, index):
-    """Remembers a server: it joins when it is first needed, as it has to wait for the others."""
-    _servers[address] = jobs, job, index
 
 
 def join(given=None):

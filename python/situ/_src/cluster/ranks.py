@@ -2,15 +2,14 @@
 """ranks.py: graphs over the ranks of a cluster (mpirun): every rank holds the whole graph and
 runs its own part.
 
-Every rank must run the same fetches in the same order; or, where there are parameter servers, these
-serve (serving.py), and each of the others runs what it likes."""
+Every rank must run the same fetches in the same order."""
 
 import pickle
 
 import numpy
 
 import _situ
-from situ._src.cluster import partition, processes, serving
+from situ._src.cluster import partition, processes
 from situ._src.cluster.messages import receive, send
 from situ._src.framework.device_spec import DeviceSpec
 from situ._src.framework.dtypes import as_dtype
@@ -71,42 +70,40 @@ class RankParts:
         self._source, self._version = None, None
 
     def _compile(self, fetches, feeds):
-        me, served = processes.rank(), serving.server_ranks()
+        me = processes.rank()
         if self._version != self._whole.version:
             self._version = self._whole.version
-            self._source = partition.source_of(self._whole, me if served else 0, rank_of)
-        label = f"run_{me}_{len(self._runs)}" if served else f"run_{len(self._runs)}"
+            self._source = partition.source_of(self._whole, 0, rank_of)
         cut = partition.Cut(
             self._source,
             lambda rank: rank,
-            [me] if served else list(range(processes.size())),
+            list(range(processes.size())),
             fetches,
             feeds,
         )
-        part = partition.Part(cut, me, RankEdges(label), self._whole)
+        part = partition.Part(cut, me, RankEdges(f"run_{len(self._runs)}"), self._whole)
         part.session = self._make(part.graph, store_options(self._store))
-        return part, serving.Asked(cut, label)
+        return part
 
     def run(self, fetches, feeds, timeout_ms):
         """Runs names of values and nodes, with values by name; a list of results."""
         key = tuple(fetches), tuple(sorted(feeds))
         if key not in self._runs:
             self._runs[key] = self._compile(fetches, feeds)
-        part, asked = self._runs[key]
+        part = self._runs[key]
         there = [v for v in part.values if v is not None]
-        with asked.run(feeds):
-            results = iter(
-                part.session._run_watched(
-                    [there, part.messages],
-                    {part.fed[n]: v for n, v in feeds.items()},
-                    timeout_ms,
-                    None,
-                )[0]
-            )
+        results = iter(
+            part.session._run_watched(
+                [there, part.messages],
+                {part.fed[n]: v for n, v in feeds.items()},
+                timeout_ms,
+                None,
+            )[0]
+        )
         return [None if v is None else next(results) for v in part.values]
 
     def close(self):
-        for part, _ in self._runs.values():
+        for part in self._runs.values():
             part.session.close()
 
 

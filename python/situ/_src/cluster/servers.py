@@ -4,9 +4,7 @@
 import collections
 import json
 import os
-import time
 
-import _situ
 from situ._src.cluster import processes, service
 from situ._src.cluster.protos import ClusterDef, JobDef, ServerDef
 from situ._src.framework import errors
@@ -187,12 +185,8 @@ class Server:
         """Starts to accept connections; does not wait for other tasks."""
         if self.group is not None:
             return
-        jobs = {j: dict(self._spec.items_of(j)) for j in self._spec.jobs}
-        known = [a for tasks in jobs.values() for a in tasks.values()]
-        if processes.spans_machines():
-            processes.expect_server(self._address, jobs, *self.task)
-        else:
-            service.start(self, self._address, known)
+        known = [a for j in self._spec.jobs for _, a in self._spec.items_of(j)]
+        service.start(self, self._address, known)
 
     def started(self, address, group):
         """Called when the server accepts connections."""
@@ -201,29 +195,12 @@ class Server:
     def join(self):
         """Blocks until the tasks that are not parameter servers have started and ended; forever
         without others."""
-        if processes.spans_machines():
-            return self._join_ranks()
         others = [
             a
             for (job, index), a in self.describe()["addresses"].items()
             if job != "ps" and (job, index) != self.task
         ]
         return service.wait_for_end(others or [None])
-
-    def _join_ranks(self):
-        from situ._src.cluster import serving
-
-        processes.join_server(self._address)
-        if self.task[0] == "ps" and processes.size() > 1:
-            serving.serve()
-            return
-        others = [
-            r
-            for r in range(processes.size())
-            if r != processes.rank() and processes.tasks()[r].job != "ps"
-        ]
-        while not all(_situ.cluster_gone(r) for r in others):
-            time.sleep(0.05)
 
     @staticmethod
     def create_local_server(config=None, start=True):

@@ -141,9 +141,10 @@ def start(server, address, known):
     with _lock:
         _servers[chosen] = server
         server.started(chosen, _group_of(set(known) - {address} | {chosen}))
-    threading.Thread(
-        target=_accept, args=(listening, server), daemon=True, name=f"server {chosen}"
-    ).start()
+    for one in listening:
+        threading.Thread(
+            target=_accept, args=(one, server), daemon=True, name=f"server {chosen}"
+        ).start()
 
 
 def free_addresses(count):
@@ -158,10 +159,18 @@ def free_addresses(count):
 def _accept(listening, server):
     while True:
         try:
-            connected = channel.Channel(listening.accept()[0])
+            connected = listening.accept()[0]
         except OSError:
-            continue  # the peer is gone or belongs to another user
-        threading.Thread(target=_Connection(connected, server).serve, daemon=True).start()
+            continue  # the peer is gone
+        threading.Thread(target=_serve, args=(connected, server), daemon=True).start()
+
+
+def _serve(connected, server):
+    try:
+        trusted = channel.Channel(connected, accepted=True)
+    except OSError:
+        return  # it belongs to another user, or has another key
+    _Connection(trusted, server).serve()
 
 
 class _Connection:

@@ -322,7 +322,7 @@ def _class_of(mixin, kind):
 
 def attach(session, target, config):
     """Turns a new session into one of a cluster and returns its options."""
-    if target.startswith(_TARGET) and not processes.spans_machines():
+    if target.startswith(_TARGET):
         session.__class__ = _class_of(_OfServer, type(session))
         server = service.server_at(target[len(_TARGET) :])
         config = server.config_of(config) if server is not None else config
@@ -331,8 +331,6 @@ def attach(session, target, config):
         if server is None:
             return protos.config_options(config)
         return session._cluster.group.options(session._cluster.home, session._cluster.scope, config)
-    if target.startswith(_TARGET):
-        processes.join_server(target[len(_TARGET) :])
     if processes.size() > 1:
         session.__class__ = _class_of(_OfRanks, type(session))
     return protos.config_options(config)
