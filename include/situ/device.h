@@ -54,7 +54,7 @@ typedef struct situ_device_config {
   situ_memory_config memory;       /* for every GPU */
   const situ_device_memory *device_memory; /* for individual devices */
   int n_device_memory;
-  const situ_virtual_device *virtual_devices; /* in the order of their GPUs */
+  const situ_virtual_device *virtual_devices; /* in the order of their names */
   int n_virtual_devices;
 } situ_device_config;
 

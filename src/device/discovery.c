@@ -207,20 +207,32 @@ static situ_status add_gpu(struct discovery *discovery, const struct candidate *
   return append(discovery->list, device);
 }
 
-/* Creates whole GPUs or their virtual devices, with consecutive indices. */
+static bool is_divided(const situ_device_config *config, int gpu) {
+  for (int v = 0; v < config->n_virtual_devices; v++)
+    if (config->virtual_devices[v].gpu == gpu) return true;
+  return false;
+}
+
+/* Creates whole GPUs from *next up to `end`. */
+static situ_status add_whole_gpus(struct discovery *discovery, int *next, int end, int *index) {
+  for (; *next < end; ++*next)
+    if (!is_divided(&discovery->request->config, *next))
+      TRY(add_gpu(discovery, discovery->selected[*next], (*index)++, 0));
+  return NULL;
+}
+
+/* Creates virtual devices in the order of their list, and before each the whole GPUs with lower
+ * numbers, with consecutive indices. */
 static situ_status add_gpus(struct discovery *discovery) {
   const situ_device_config *config = &discovery->request->config;
   TRY(check_virtual_devices(discovery));
-  int index = 0;
-  for (int i = 0; i < discovery->n_selected; i++) {
-    const int before = index;
-    for (int v = 0; v < config->n_virtual_devices; v++)
-      if (config->virtual_devices[v].gpu == i)
-        TRY(add_gpu(discovery, discovery->selected[i], index++,
-                    config->virtual_devices[v].limit_bytes));
-    if (index == before) TRY(add_gpu(discovery, discovery->selected[i], index++, 0));
+  int index = 0, next = 0;
+  for (int v = 0; v < config->n_virtual_devices; v++) {
+    const situ_virtual_device *device = &config->virtual_devices[v];
+    TRY(add_whole_gpus(discovery, &next, device->gpu, &index));
+    TRY(add_gpu(discovery, discovery->selected[device->gpu], index++, device->limit_bytes));
   }
-  return NULL;
+  return add_whole_gpus(discovery, &next, discovery->n_selected, &index);
 }
 
 situ_status discovery_devices(const struct device_options *request, struct device_list *out,

@@ -218,8 +218,7 @@ def test_logical_devices_are_checked(outcomes):
         f"ValueError Setting experimental_priority {cannot}",
         f"ValueError Setting experimental_device_ordinal {cannot}",
         "ValueError Setting memory limit is required for GPU virtual devices",
-        "NotImplementedError tf.config.LogicalDeviceConfiguration: experimental_device_ordinal=1 "
-        "is not supported yet.",
+        "None",
         f"ValueError Unrecognized device: {gpu(9)}",
         "AttributeError 'NoneType' object has no attribute 'memory_limit'",
         "None",
@@ -372,3 +371,63 @@ def test_device_scopes_end_in_the_reverse_order(outcomes):
         "(None, None)",
         "RuntimeError Exiting device scope without proper scope nesting",
     ]
+
+
+def test_device_policies(outcomes):
+    assert outcomes(
+        "tf.config.experimental.get_device_policy()",
+        "!tf.config.experimental.set_device_policy('explicit')",
+        "tf.config.experimental.get_device_policy()",
+        "tf.config.experimental.set_device_policy(None)",
+        "tf.config.experimental.get_device_policy()",
+        "tf.config.experimental.set_device_policy('quiet')",
+    )[:4] == ["silent", "explicit", "None", "silent"]
+
+
+def test_ordinals_order_virtual_gpus(python):
+    """Lower ordinals have lower numbers; among equal ones the physical device counts."""
+    done = python(
+        """
+        import situ as tf
+        L, gpus = tf.config.LogicalDeviceConfiguration, tf.config.list_physical_devices("GPU")
+        for gpu, limits in zip(gpus, ([10, 20], [30, 40])):
+            tf.config.set_logical_device_configuration(
+                gpu, [L(mb, None, i) for i, mb in enumerate(limits)])
+        print([tf.config.experimental.get_memory_info(f"GPU:{i}")["limit"] >> 20
+               for i in range(len(tf.config.list_logical_devices("GPU")))])
+        """,
+        gpus=2,
+    )
+    assert done.out == "[10, 30, 20, 40]\n", done.err
+    done = python(
+        """
+        import situ as tf
+        L, gpus = tf.config.LogicalDeviceConfiguration, tf.config.list_physical_devices("GPU")
+        tf.config.set_logical_device_configuration(gpus[0], [L(10, None, 1), L(10)])
+        try:
+            tf.config.list_logical_devices("GPU")
+        except ValueError as error:
+            print(error)
+        """,
+        gpus=1,
+    )
+    assert "device_ordinals must be specified for all" in done.out
+
+
+def test_virtual_gpus_of_a_session(python):
+    """memory_limit_mb is a list of floats."""
+    done = python(
+        """
+        import situ.compat.v1 as tf
+        options = tf.GPUOptions(visible_device_list="0,1")
+        for ordinals in ([1, 0], [0, 1]):
+            options.experimental.virtual_devices.add(
+                memory_limit_mb=[64.5, 128], device_ordinal=ordinals)
+        with tf.Graph().as_default(), tf.Session(
+                config=tf.ConfigProto(gpu_options=options)) as session:
+            print([d.memory_limit_bytes / 2**20 for d in session.list_devices()
+                   if d.device_type == "GPU"])
+        """,
+        gpus=2,
+    )
+    assert done.out == "[128.0, 64.5, 64.5, 128.0]\n", done.err

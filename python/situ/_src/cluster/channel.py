@@ -40,7 +40,8 @@ _NONCE, _HANDSHAKE = 32, 30.0  # bytes; seconds
 def _key():
     """Returns the secret of the cluster, or b""."""
     text = os.environ.get("SITU_CLUSTER_KEY") or os.environ.get(
-        "OMPI_MCA_orte_precondition_transports", ""
+        "OMPI_MCA_orte_precondition_transports",  # noqa: SIM112
+        "",
     )
     return text.encode()
 

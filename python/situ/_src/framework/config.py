@@ -4,10 +4,12 @@ placement logging."""
 
 from __future__ import annotations
 
+import threading
+
 import _situ
-from situ._src.framework import device_spec, errors, keywords, style
+from situ._src.framework import device_spec, errors, style
 from situ._src.framework.api import export
-from situ._src.framework.device_types import LogicalDevice, PhysicalDevice
+from situ._src.framework.device_types import LogicalDevice, PhysicalDevice, virtual_gpus
 from situ._src.variables import eager_variable
 
 _DEFAULTS: dict = {
@@ -218,10 +220,6 @@ def _check_piece(device, piece):
         return
     if piece.memory_limit is None:
         raise ValueError("Setting memory limit is required for GPU virtual devices")
-    keywords.unsupported(
-        "tf.config.LogicalDeviceConfiguration",
-        experimental_device_ordinal=(piece.experimental_device_ordinal, None),
-    )
 
 
 @_both("get_logical_device_configuration", "get_virtual_device_configuration")
@@ -522,9 +520,45 @@ def _add_memory(result):
         raise ValueError("Memory growth cannot differ between GPU devices")
     if growth and all(growth):
         result["memory"]["growth"] = True
-    pieces = [(i, p.memory_limit << 20) for i, d in enumerate(gpus) for p in virtual.get(d, ())]
+    pieces = virtual_gpus(
+        [
+            [(p.memory_limit, p.experimental_device_ordinal) for p in virtual.get(d, ())]
+            for d in gpus
+        ]
+    )
     if pieces:
         result["virtual_devices"] = pieces
+
+
+_DEVICE_POLICIES = ("silent", "silent_for_int32", "warn", "explicit")
+
+
+@export("config.experimental.set_device_policy")
+def set_device_policy(device_policy: str | None) -> None:
+    """Sets how operations of this thread treat inputs on other devices. It is only recorded: situ
+    always copies them.
+
+    Args:
+      device_policy: "silent", "silent_for_int32", "warn", "explicit", or None for the default.
+
+    Raises:
+      ValueError: there is no such policy.
+    """
+    if device_policy not in (None, *_DEVICE_POLICIES):
+        raise ValueError(
+            f"Invalid argument `device_policy`: {device_policy!r}. Valid policies are None, "
+            f"{', '.join(repr(p) for p in _DEVICE_POLICIES)}."
+        )
+    _policy.value = device_policy
+
+
+@export("config.experimental.get_device_policy")
+def get_device_policy() -> str:
+    """Returns the policy that set_device_policy recorded; "silent" by default."""
+    return getattr(_policy, "value", None) or "silent"
+
+
+_policy = threading.local()
 
 
 def _count_cpus():

@@ -8,6 +8,9 @@ GPUs, as in SITU_SIM_GPUS."""
 
 from __future__ import annotations
 
+import itertools
+
+from situ._src.framework.device_types import virtual_gpus
 from situ._src.framework.message_classes import message_class
 
 TYPE_CHECKING = False
@@ -38,11 +41,12 @@ def config_options(config: Any) -> dict:
         "gpu_devices": (counts["GPU"] or -1) if "GPU" in counts else 0,
         "memory": {"fraction": gpu.per_process_gpu_memory_fraction, "growth": gpu.allow_growth},
     }
-    pieces = [
-        (i, mb << 20)
-        for i, v in enumerate(gpu.experimental.virtual_devices)
-        for mb in v.memory_limit_mb
-    ]
+    pieces = virtual_gpus(
+        [
+            [*itertools.zip_longest(v.memory_limit_mb, v.device_ordinal)]
+            for v in gpu.experimental.virtual_devices
+        ]
+    )
     if pieces:
         options["virtual_devices"] = pieces
     return options
