@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from situ._src.framework import api, tensor_shape
+from situ._src.framework import tensor_shape
 from situ._src.keras import (
     activations,
     constraints,
@@ -13,12 +13,14 @@ from situ._src.keras import (
     initializers,
     regularizers,
     rnn_loop,
+    seed_generator,
 )
 from situ._src.keras.input_spec import InputSpec
 from situ._src.keras.layer import Layer
 from situ._src.keras.layers_conv import normalize_tuple
 from situ._src.keras.layers_core import named, serialize_attributes
 from situ._src.keras.rnn_cells import ForgetBias
+from situ._src.keras.seed_generator import SeedGenerator
 from situ._src.ops.array_ops import op, zeros
 from situ._src.ops.array_ops import shape as shape_op
 from situ._src.ops.nn import conv
@@ -47,6 +49,7 @@ class ConvLSTM2D(Layer):
       stateful: Only False is supported.
       dropout: Fraction of the inputs to drop during training.
       recurrent_dropout: Fraction of the hidden state to drop during training.
+      seed: Seed of dropout.
       **kwargs: Arguments of `Layer`. Initializers, regularizers and constraints are as in `LSTM`.
 
     Call arguments:
@@ -87,9 +90,11 @@ class ConvLSTM2D(Layer):
         stateful=False,
         dropout=0.0,
         recurrent_dropout=0.0,
+        seed=None,
         **kwargs,
     ):
         super().__init__(**kwargs)
+        self.seed, self.seed_generator = seed, SeedGenerator(seed)
         self.filters, self.kernel_size = filters, normalize_tuple(kernel_size, 2, "kernel_size")
         self.strides, self.padding = normalize_tuple(strides, 2, "strides"), padding.lower()
         self.data_format = data_format or context.setting("format")
@@ -195,7 +200,7 @@ class ConvLSTM2D(Layer):
         if first:
             inputs = op("Transpose", inputs, [0, 1, 3, 4, 2])
         if training and self.dropout:
-            inputs = api.named("nn.dropout")(inputs, rate=self.dropout)
+            inputs = seed_generator.dropout(inputs, self.dropout, None, self.seed_generator)
         steps = self._projected(inputs)
         steps = steps[::-1] if self.go_backwards else steps
         size = [shape_op(inputs)[0], *steps[0].shape.as_list()[1:3], self.filters]
@@ -206,7 +211,8 @@ class ConvLSTM2D(Layer):
         )
         drop = None
         if training and self.recurrent_dropout:
-            drop = api.named("nn.dropout")(op("OnesLike", h), rate=self.recurrent_dropout)
+            ones = op("OnesLike", h)
+            drop = seed_generator.dropout(ones, self.recurrent_dropout, None, self.seed_generator)
         masks = None if mask is None else op("Unpack", mask, num=len(steps), axis=1)
         masks = masks[::-1] if masks is not None and self.go_backwards else masks
         loop = rnn_loop.Steps(lambda x, states: self._step(x, states, drop), False)
@@ -238,6 +244,7 @@ class ConvLSTM2D(Layer):
             "stateful",
             "dropout",
             "recurrent_dropout",
+            "seed",
         )
         return {
             **super().get_config(),

@@ -11,11 +11,14 @@ from typing import Any
 import numpy
 
 import _situ
-from situ._src.framework import default_session, errors, nest
+from situ._src.framework import default_session, errors, nest, style
+from situ._src.framework.function import function
 from situ._src.framework.session import Session
 from situ._src.framework.tensor import EagerTensor, GraphTensor
+from situ._src.framework.type_spec import TensorSpec
 from situ._src.keras import context
 from situ._src.keras.registry import keras_export
+from situ._src.ops import random_ops
 
 
 @keras_export("utils.Sequence")
@@ -120,7 +123,7 @@ class Arrays:
             )
         self.count = sizes.pop() if sizes else 0
         self.batch_size = batch_size or 32
-        self.shuffle = shuffle
+        self.shuffle, self._order = shuffle, None
         self.steps = -(-self.count // self.batch_size)
 
     def _sizes(self):
@@ -131,13 +134,31 @@ class Arrays:
             text += f"\n'{name}' sizes: {', '.join(found)}" if found else ""
         return text
 
+    def _seeded_order(self):
+        """Returns the order that the seed of tf.random.set_seed determines. As in Keras 3, a
+        function shuffles the indices of an epoch, or with "batch" those of each batch, and starts
+        again in each epoch: the order is the same in all epochs."""
+        if self._order is None:
+            shuffled = function(
+                lambda indices: random_ops.random_shuffle(indices),
+                input_signature=[TensorSpec([None], "int64")],
+            )
+            indices, length = numpy.arange(self.count), max(1, self.count)
+            length = self.batch_size if self.shuffle == "batch" else length
+            parts = range(0, self.count, length)
+            self._order = numpy.concatenate(
+                [shuffled(indices[i : i + length]).numpy() for i in parts] or [indices]
+            )
+        return self._order
+
     def __iter__(self):
-        order = None
-        if self.shuffle and self.shuffle != "batch":
-            order = numpy.random.permutation(self.count)
-        starts = range(0, self.count, self.batch_size)
-        if self.shuffle == "batch":
+        starts, order = range(0, self.count, self.batch_size), None
+        if self.shuffle and not style.is_graph() and random_ops.global_seed() is not None:
+            order = self._seeded_order()
+        elif self.shuffle == "batch":
             starts = numpy.random.permutation(list(starts))
+        elif self.shuffle:
+            order = numpy.random.permutation(self.count)
         for start in starts:
             stop = min(start + self.batch_size, self.count)
             if order is None:
@@ -185,7 +206,15 @@ class Batches:
     def __iter__(self):
         if self.is_endless or self.limit is not None:
             return self._limited()
-        return (unpack(b) for b in self._round())
+        return self._whole()
+
+    def _whole(self):
+        """Yields the batches of the source. Like Keras 3, opens one more iterator of a dataset of
+        known length at the end: with a seed, that determines the order of the next epoch."""
+        for batch in self._round():
+            yield unpack(batch)
+        if self.steps is not None and hasattr(self.source, "cardinality") and not style.is_graph():
+            iter(self.source)
 
     def _round(self):
         """Returns an iterator from the start of the source; an image generator ends after one

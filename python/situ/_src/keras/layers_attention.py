@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
-from situ._src.framework import api, tensor_shape
-from situ._src.keras import context
+from situ._src.framework import api, style, tensor_shape
+from situ._src.keras import context, initializers, seed_generator
 from situ._src.keras.layer import Layer
 from situ._src.keras.layers_core import Weighted, named, serialize_attributes
 from situ._src.keras.mixed_precision import large_negative
+from situ._src.keras.seed_generator import SeedGenerator
+from situ._src.ops import init_ops
 from situ._src.ops.array_ops import cast, op
 
 
@@ -65,6 +68,18 @@ class EinsumDense(Weighted):
                 sizes[letter] = size
         self._fill_kernel(kernel, outputs, sizes)
 
+    def _scaled_initializer(self, kernel, outputs):
+        """Returns the kernel initializer; variance scaling counts the units of the equation."""
+        given = self.kernel_initializer
+        if style.is_graph() or not isinstance(given, init_ops.VarianceScaling):
+            return given
+        if given.input_axes is not None:
+            return given
+        result: Any = copy.copy(given)
+        result.input_axes = [i for i, c in enumerate(kernel) if c not in outputs]
+        result.output_axes = [i for i, c in enumerate(kernel) if c in outputs]
+        return result
+
     def _fill_kernel(self, kernel, outputs, sizes):
         unknown = [c for c in kernel if sizes.get(c) is None]
         if unknown:
@@ -75,7 +90,7 @@ class EinsumDense(Weighted):
         self.kernel = self.add_weight(
             "kernel",
             [sizes[c] for c in kernel],
-            initializer=self.kernel_initializer,
+            initializer=self._scaled_initializer(kernel, outputs),
             regularizer=self.kernel_regularizer,
             constraint=self.kernel_constraint,
         )
@@ -106,6 +121,13 @@ class EinsumDense(Weighted):
         return config
 
 
+def _copied_initializer(value):
+    """Returns an initializer with the arguments of another, which draws a seed of its own."""
+    if isinstance(value, init_ops.Initializer):
+        return type(value).from_config(value.get_config())
+    return value
+
+
 @named("MultiHeadAttention")
 class MultiHeadAttention(Layer):
     """Multi-head attention of "Attention is all you need".
@@ -124,6 +146,7 @@ class MultiHeadAttention(Layer):
       bias_regularizer: Regularizer of their biases.
       kernel_constraint: Constraint of the projections.
       bias_constraint: Constraint of their biases.
+      seed: Seed of dropout.
       **kwargs: Arguments of `Layer`.
 
     Call arguments:
@@ -166,6 +189,7 @@ class MultiHeadAttention(Layer):
         bias_regularizer: Any = None,
         kernel_constraint: Any = None,
         bias_constraint: Any = None,
+        seed: int | None = None,
         **kwargs,
     ) -> None:
         super().__init__(**kwargs)
@@ -179,6 +203,8 @@ class MultiHeadAttention(Layer):
         self._num_heads, self._key_dim = num_heads, key_dim
         self._value_dim = value_dim or key_dim
         self._dropout, self._use_bias, self._output_size = dropout, use_bias, output_shape
+        kernel_initializer = initializers.get(kernel_initializer)
+        bias_initializer, self.seed = initializers.get(bias_initializer), seed
         self.supports_masking, given = True, locals()
         self._weight_options = {n: given[n] for n in self.CONFIG_KEYS}
         for name, value in self._weight_options.items():
@@ -189,7 +215,7 @@ class MultiHeadAttention(Layer):
     key_dim = property(lambda s: s._key_dim)
 
     def _projection(self, name, equation, sizes, bias_axes):
-        kwargs = {k: v for k, v in self._weight_options.items()}
+        kwargs = {k: _copied_initializer(v) for k, v in self._weight_options.items()}
         return EinsumDense(
             equation,
             sizes,
@@ -204,6 +230,8 @@ class MultiHeadAttention(Layer):
         self._query_dense = self._projection("query", "abc,cde->abde", heads(self._key_dim), "de")
         self._key_dense = self._projection("key", "abc,cde->abde", heads(self._key_dim), "de")
         self._value_dense = self._projection("value", "abc,cde->abde", heads(self._value_dim), "de")
+        if self._dropout:
+            self.seed_generator = SeedGenerator(self.seed)
         outer = self._output_size or width
         outer = outer[-1] if isinstance(outer, (list, tuple)) else outer
         self._output_dense = self._projection(
@@ -242,7 +270,7 @@ class MultiHeadAttention(Layer):
         scores = op("Softmax", scores)
         used = scores
         if training and self._dropout:
-            used = api.named("nn.dropout")(scores, rate=self._dropout)
+            used = seed_generator.dropout(scores, self._dropout, None, self.seed_generator)
         outputs = self._output_dense(einsum("ants,asnh->atnh", used, v))
         return (outputs, scores) if return_attention_scores else outputs
 
@@ -277,6 +305,7 @@ class MultiHeadAttention(Layer):
             "dropout": self._dropout,
             "use_bias": self._use_bias,
             "output_shape": self._output_size,
+            **({"seed": self.seed} if self.seed is not None else {}),
             **{
                 k[1:]: v
                 for k, v in serialize_attributes(self, *["_" + n for n in self.CONFIG_KEYS]).items()

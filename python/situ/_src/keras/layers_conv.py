@@ -505,7 +505,7 @@ class DepthwiseConv2D(_Conv):
             dilation_rate,
             activation=activation,
             use_bias=use_bias,
-            **kwargs,
+            **{"kernel_initializer": "zeros", **kwargs},  # it has no effect and draws no seed
         )
         self.depth_multiplier = depth_multiplier
         self.depthwise_initializer = initializers.get(depthwise_initializer)

@@ -8,13 +8,22 @@ from typing import Any
 
 import numpy
 
-from situ._src.framework import api, tensor_shape
+from situ._src.framework import tensor_shape
 from situ._src.framework.keywords import unsupported
-from situ._src.keras import activations, constraints, context, initializers, nodes, regularizers
+from situ._src.keras import (
+    activations,
+    constraints,
+    context,
+    initializers,
+    nodes,
+    regularizers,
+    seed_generator,
+)
 from situ._src.keras.input_spec import InputSpec
 from situ._src.keras.layer import Layer
 from situ._src.keras.registry import LAYERS as KIND
 from situ._src.keras.registry import keras_export, serialize_keras_object
+from situ._src.keras.seed_generator import SeedGenerator
 from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op, transpose
 from situ._src.ops.array_ops import shape as shape_op
 
@@ -281,6 +290,8 @@ class Dropout(Layer):
             seed,
             True,
         )
+        if rate:
+            self.seed_generator = SeedGenerator(seed)
 
     def shape_of_noise(self, inputs: Any):
         """Returns the shape of the dropout mask; None in noise_shape is the size of the input."""
@@ -292,8 +303,8 @@ class Dropout(Layer):
     def call(self, inputs, training=None):
         if not training or not self.rate:
             return op("Identity", inputs)
-        drop = api.named("nn.dropout")
-        return drop(inputs, rate=self.rate, noise_shape=self.shape_of_noise(inputs), seed=self.seed)
+        noise_shape = self.shape_of_noise(inputs)
+        return seed_generator.dropout(inputs, self.rate, noise_shape, self.seed_generator)
 
     def get_config(self) -> dict[str, Any]:
         return {
@@ -689,6 +700,8 @@ class AlphaDropout(Layer):
             seed,
             True,
         )
+        if rate:
+            self.seed_generator = SeedGenerator(seed)
 
     def call(self, inputs, training=None):
         if not training or not 0 < self.rate < 1:
@@ -698,7 +711,7 @@ class AlphaDropout(Layer):
         kept = cast(
             op(
                 "GreaterEqual",
-                api.named("random.uniform")(shape, seed=self.seed),
+                seed_generator.uniform(shape, "float32", self.seed_generator),
                 constant(float(self.rate)),
             ),
             inputs.dtype,

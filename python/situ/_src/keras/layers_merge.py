@@ -7,10 +7,12 @@ from __future__ import annotations
 from typing import Any
 
 from situ._src.framework import api
+from situ._src.keras import seed_generator
 from situ._src.keras.layer import Layer
 from situ._src.keras.layers_core import named
 from situ._src.keras.mixed_precision import large_negative
 from situ._src.keras.registry import keras_export, to_snake_case
+from situ._src.keras.seed_generator import SeedGenerator
 from situ._src.ops.array_ops import cast, concat, convert_to_tensor, op, transpose
 
 
@@ -226,6 +228,8 @@ class _Attending(Layer):
     def __init__(self, dropout=0.0, seed=None, **kwargs):
         super().__init__(**kwargs)
         self.dropout, self.seed, self.supports_masking = dropout, seed, True
+        if dropout:
+            self.seed_generator = SeedGenerator(seed)
 
     def scores(self, query, key):
         raise NotImplementedError
@@ -247,7 +251,7 @@ class _Attending(Layer):
             scores = scores - 1e9 * (1.0 - op("MatrixBandPart", ones, -1, 0))
         weights = op("Softmax", scores)
         if training and self.dropout:
-            weights = api.named("nn.dropout")(weights, rate=self.dropout, seed=self.seed)
+            weights = seed_generator.dropout(weights, self.dropout, None, self.seed_generator)
         outputs = op("BatchMatMulV2", weights, value)
         if masks[0] is not None:
             outputs = outputs * cast(op("ExpandDims", masks[0], -1), outputs.dtype)

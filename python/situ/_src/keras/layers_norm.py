@@ -8,14 +8,22 @@ from typing import Any
 from situ._src.framework import api, tensor_shape
 from situ._src.framework.graph import GraphKeys
 from situ._src.framework.keywords import unsupported
-from situ._src.keras import activations, constraints, context, initializers, regularizers, weights
+from situ._src.keras import (
+    activations,
+    constraints,
+    context,
+    initializers,
+    regularizers,
+    seed_generator,
+    weights,
+)
 from situ._src.keras.layer import Layer
 from situ._src.keras.layers_core import named, serialize_attributes
 from situ._src.keras.mixed_precision import large_negative
+from situ._src.keras.seed_generator import SeedGenerator
 from situ._src.ops.array_ops import cast, convert_to_tensor, op
 from situ._src.ops.array_ops import shape as shape_op
 from situ._src.ops.nn import norm
-from situ._src.ops.random_ops import random_normal
 
 
 class Scaled(Layer):
@@ -396,13 +404,14 @@ class GaussianNoise(Layer):
     def __init__(self, stddev: float, seed: int | None = None, **kwargs) -> None:
         super().__init__(**kwargs)
         self.stddev, self.seed, self.supports_masking = stddev, seed, True
+        if stddev:
+            self.seed_generator = SeedGenerator(seed)
 
     def call(self, inputs, training=None):
-        if not training:
+        if not training or not self.stddev:
             return inputs
-        return inputs + random_normal(
-            op("Shape", inputs), 0.0, self.stddev, inputs.dtype, seed=self.seed
-        )
+        shape, seeds = op("Shape", inputs), self.seed_generator
+        return inputs + seed_generator.normal(shape, 0.0, self.stddev, inputs.dtype, seeds)
 
     def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "stddev": self.stddev, "seed": self.seed}
@@ -424,14 +433,15 @@ class GaussianDropout(Layer):
     def __init__(self, rate: float, seed: int | None = None, **kwargs) -> None:
         super().__init__(**kwargs)
         self.rate, self.seed, self.supports_masking = rate, seed, True
+        if rate:
+            self.seed_generator = SeedGenerator(seed)
 
     def call(self, inputs, training=None):
         if not training or not self.rate:
             return inputs
         deviation = (self.rate / (1.0 - self.rate)) ** 0.5
-        return inputs * random_normal(
-            op("Shape", inputs), 1.0, deviation, inputs.dtype, seed=self.seed
-        )
+        shape, seeds = op("Shape", inputs), self.seed_generator
+        return inputs * seed_generator.normal(shape, 1.0, deviation, inputs.dtype, seeds)
 
     def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "rate": self.rate, "seed": self.seed}

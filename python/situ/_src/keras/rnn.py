@@ -89,7 +89,7 @@ class RNN(Layer):
                     self.cell._dtype = self._dtype
                 self.cell.build([sizes[0], sizes[-1]])
                 self.cell.built = True
-            elif not isinstance(self.cell, StackedRNNCells):
+            else:
                 with context.layer_call(self.cell, None):
                     self.cell.build(tensor_shape.TensorShape([sizes[0], *sizes[2:]]))
                 self.cell.built = True
@@ -181,13 +181,11 @@ class RNN(Layer):
                 return output, new if listed else new[0] if isinstance(new, (list, tuple)) else new
 
             return inputs, call
-        if training and cell.dropout:
-            inputs = inputs * op("ExpandDims", cell.dropout_mask(inputs[:, 0], cell.dropout), 1)
-        first = nest.flatten(states)[0]
-        drop = (
-            cell.dropout_mask(first, cell.recurrent_dropout)
-            if training and cell.recurrent_dropout
-            else None
+        mask, drop = None, None
+        if cell.dropout or cell.recurrent_dropout:
+            mask, drop = cell.dropout_masks(inputs[:, 0], nest.flatten(states)[0], training)
+        mask = (
+            nest.map_structure(lambda m: op("ExpandDims", m, 1), mask) if mask is not None else None
         )
 
         def step(x, s):
@@ -195,7 +193,7 @@ class RNN(Layer):
             output, new = cell.step(x, list(s) if listed else [s], drop)
             return output, new if listed else new[0]
 
-        return cell.project(inputs), step
+        return cell.project(inputs, mask), step
 
     def call(self, inputs, mask=None, training=None, initial_state=None, constants=None):
         if self.time_major:
@@ -340,7 +338,7 @@ def _layer(name, cell_class, doc):
     def get_config(self):
         inner = self.cell.get_config()
         return {
-            **{k: inner[k] for k in self.cell.CONFIG_KEYS},
+            **{k: inner[k] for k in self.cell.CONFIG_KEYS if k in inner},
             **Layer.get_config(self),
             **self._own_config(),
         }
@@ -371,6 +369,7 @@ Args:
   kernel_constraint, recurrent_constraint, bias_constraint: Constraints of these weights.
   dropout: Fraction of the inputs to drop during training.
   recurrent_dropout: Fraction of the state to drop during training.
+  seed: Seed of dropout.
   return_sequences: Whether to return the outputs of all steps instead of the last.
   return_state: Whether to return the last states, too.
   go_backwards: Whether to process the sequence from its end.

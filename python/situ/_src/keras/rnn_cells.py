@@ -8,10 +8,18 @@ from typing import Any
 import numpy
 
 from situ._src.framework import api, tensor_shape
-from situ._src.keras import activations, constraints, initializers, regularizers
+from situ._src.keras import (
+    activations,
+    constraints,
+    context,
+    initializers,
+    regularizers,
+    seed_generator,
+)
 from situ._src.keras.layer import Layer
 from situ._src.keras.layers_core import named, serialize_attributes, with_last
 from situ._src.keras.registry import keras_export
+from situ._src.keras.seed_generator import SeedGenerator
 from situ._src.ops.array_ops import constant, convert_to_tensor, op, zeros
 from situ._src.ops.array_ops import shape as shape_op
 
@@ -50,7 +58,9 @@ class Cell(Layer):
         "bias_constraint",
         "dropout",
         "recurrent_dropout",
+        "seed",
     )
+    SEED_FIRST = False  # whether Keras draws the seed of dropout before those of the initializers
 
     def __init__(
         self,
@@ -68,9 +78,12 @@ class Cell(Layer):
         bias_constraint=None,
         dropout=0.0,
         recurrent_dropout=0.0,
+        seed=None,
         **kwargs,
     ):
         super().__init__(**kwargs)
+        if self.SEED_FIRST:
+            self.seed_generator = SeedGenerator(seed)
         self.units, self.activation, self.use_bias = (
             int(units),
             activations.get(activation),
@@ -86,7 +99,9 @@ class Cell(Layer):
         self.recurrent_constraint = constraints.get(recurrent_constraint)
         self.bias_constraint = constraints.get(bias_constraint)
         self.dropout = min(1.0, max(0.0, dropout))
-        self.recurrent_dropout = min(1.0, max(0.0, recurrent_dropout))
+        self.recurrent_dropout, self.seed = min(1.0, max(0.0, recurrent_dropout)), seed
+        if not self.SEED_FIRST:
+            self.seed_generator = SeedGenerator(seed)
         self.state_size, self.output_size, self.bias = self.units, self.units, None
 
     def bias_shape(self):
@@ -125,13 +140,17 @@ class Cell(Layer):
     def input_bias(self):
         return self.bias
 
-    def project(self, inputs):
+    def project(self, inputs, mask=None):
         """Multiplies inputs by the kernel and adds the bias: the part of a step that needs no
-        state.
+        state. Inputs are multiplied by `mask` first, a tensor or a list of one per gate.
         """
         rank, width = inputs.shape.rank, inputs.shape.as_list()[-1]
-        flat = inputs if rank == 2 else op("Reshape", inputs, [-1, width])
-        result = op("MatMul", flat, self.kernel)
+        flatten = lambda x: x if rank == 2 else op("Reshape", x, [-1, width])
+        if isinstance(mask, list):
+            masks = [flatten(op("OnesLike", inputs) * m) for m in mask]
+            result = self.per_gate(flatten(inputs), masks, self.kernel)
+        else:
+            result = op("MatMul", flatten(inputs if mask is None else inputs * mask), self.kernel)
         bias = self.input_bias()
         result = result if bias is None else op("BiasAdd", result, bias)
         if rank == 2:
@@ -145,20 +164,44 @@ class Cell(Layer):
         raise NotImplementedError
 
     def dropout_mask(self, x, rate):
-        """Returns the dropout mask that all steps of a call multiply x by."""
+        """Returns the dropout mask that all steps of a call multiply x by; with recurrent dropout
+        a list of one mask per gate."""
         ones = op("OnesLike", x)
-        return api.named("nn.dropout")(ones, rate=rate)
+        masks = [
+            seed_generator.dropout(ones, rate, None, self.seed_generator)
+            for _ in range(self._mask_count())
+        ]
+        return masks if len(masks) > 1 else masks[0]
+
+    def _mask_count(self):
+        return self.GATES if self.recurrent_dropout else 1
+
+    def per_gate(self, x, masks, kernel):
+        """Multiplies x by the columns of each gate, with the mask of that gate."""
+        columns = op("Split", 1, kernel, num_split=len(masks))
+        return op("ConcatV2", [op("MatMul", x * m, c) for m, c in zip(masks, columns)], -1)
+
+    def recurrent(self, state, drop):
+        """Multiplies the state by the recurrent kernel."""
+        if isinstance(drop, list):
+            return self.per_gate(state, drop, self.recurrent_kernel)
+        return op("MatMul", state if drop is None else state * drop, self.recurrent_kernel)
+
+    def dropout_masks(self, x, state, training):
+        """Returns the masks of inputs and states, or None. Calls outside of training count as
+        draws, too."""
+        masks = []
+        for value, rate in ((x, self.dropout), (state, self.recurrent_dropout)):
+            if rate and not training:
+                for _ in range(self._mask_count()):
+                    self.seed_generator.skip()
+            masks.append(self.dropout_mask(value, rate) if rate and training else None)
+        return masks
 
     def call(self, inputs, states, training=None):
         states = list(states) if isinstance(states, (list, tuple)) else [states]
-        if training and self.dropout:
-            inputs = inputs * self.dropout_mask(inputs, self.dropout)
-        drop = (
-            self.dropout_mask(states[0], self.recurrent_dropout)
-            if training and self.recurrent_dropout
-            else None
-        )
-        return self.step(self.project(inputs), states, drop)
+        mask, drop = self.dropout_masks(inputs, states[0], True) if training else (None, None)
+        return self.step(self.project(inputs, mask), states, drop)
 
     def get_initial_state(self, inputs=None, batch_size=None, dtype=None):
         """Returns states of zeros.
@@ -182,7 +225,8 @@ class Cell(Layer):
         return result if isinstance(self.state_size, list) else result[0]
 
     def get_config(self):
-        return {**super().get_config(), **serialize_attributes(self, *self.CONFIG_KEYS)}
+        keys = [k for k in self.CONFIG_KEYS if k != "seed" or self.seed is not None]
+        return {**super().get_config(), **serialize_attributes(self, *keys)}
 
 
 @named("SimpleRNNCell")
@@ -203,6 +247,8 @@ class SimpleRNNCell(Cell):
     Returns:
       (output, list of states).
     """
+
+    SEED_FIRST = True
 
     def step(self, projected, states, drop=None):
         before = states[0] if drop is None else states[0] * drop
@@ -271,8 +317,7 @@ class LSTMCell(Cell):
 
     def step(self, projected, states, drop=None):
         hidden, carry = states
-        before = hidden if drop is None else hidden * drop
-        z = projected + op("MatMul", before, self.recurrent_kernel)
+        z = projected + self.recurrent(hidden, drop)
         i, f, c, o = op("Split", 1, z, num_split=4)
         gate = self.recurrent_activation
         carry = gate(f) * carry + gate(i) * self.activation(c)
@@ -342,22 +387,23 @@ class GRUCell(Cell):
 
     def step(self, projected, states, drop=None):
         hidden = states[0]
-        before = hidden if drop is None else hidden * drop
         gate = self.recurrent_activation
         xz, xr, xh = op("Split", 1, projected, num_split=3)
         if self.reset_after:
-            inner = op("MatMul", before, self.recurrent_kernel)
+            inner = self.recurrent(hidden, drop)
             if self.bias is not None:
                 inner = op("BiasAdd", inner, self.bias[1])
             hz, hr, hh = op("Split", 1, inner, num_split=3)
             z, r = gate(xz + hz), gate(xr + hr)
             new = self.activation(xh + r * hh)
         else:
-            u = self.units
             kernel = convert_to_tensor(self.recurrent_kernel)
-            hz, hr = op("Split", 1, op("MatMul", before, kernel[:, : 2 * u]), num_split=2)
-            z, r = gate(xz + hz), gate(xr + hr)
-            new = self.activation(xh + op("MatMul", r * before, kernel[:, 2 * u :]))
+            kernels = op("Split", 1, kernel, num_split=3)
+            drops = drop if isinstance(drop, list) else [drop] * 3
+            states = [hidden if d is None else hidden * d for d in drops]
+            z = gate(xz + op("MatMul", states[0], kernels[0]))
+            r = gate(xr + op("MatMul", states[1], kernels[1]))
+            new = self.activation(xh + op("MatMul", r * states[2], kernels[2]))
         output = z * hidden + (1.0 - z) * new
         return output, [output]
 
@@ -375,6 +421,18 @@ class StackedRNNCells(Layer):
         self.cells = list(cells)
 
     state_size = property(lambda s: [c.state_size for c in s.cells])
+
+    def build(self, input_shape):
+        shape = tensor_shape.as_shape(input_shape)
+        for cell in self.cells:
+            if isinstance(cell, Layer) and not cell.built:
+                with context.layer_call(cell, None):
+                    cell.build(shape)
+                    cell.built = True
+            size = getattr(cell, "output_size", None) or _last(cell.state_size)
+            shape = tensor_shape.TensorShape([shape[0], size])
+        self.built = True
+
     output_size = property(
         lambda s: getattr(s.cells[-1], "output_size", None) or _last(s.cells[-1].state_size)
     )
@@ -455,8 +513,7 @@ class PeepholeLSTMCell(LSTMCell):
 
     def step(self, projected, states, drop=None):
         h, c = states
-        h = h if drop is None else h * drop
-        gates = projected + op("MatMul", h, self.recurrent_kernel)
+        gates = projected + self.recurrent(h, drop)
         i, f, g, o = op("Split", 1, gates, num_split=4)
         i = self.recurrent_activation(i + self.input_gate_peephole_weights * c)
         f = self.recurrent_activation(f + self.forget_gate_peephole_weights * c)

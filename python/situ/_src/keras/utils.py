@@ -38,7 +38,7 @@ def set_random_seed(seed: int):
     random.seed(seed)
     numpy.random.seed(seed)
     random_ops.set_seed(seed)
-    random_ops.seed_weights(seed)
+    random_ops.draw_weight_seeds()
 
 
 @export("keras.utils.get_file", "python.keras.utils.get_file", v1="contrib.keras.utils.get_file")

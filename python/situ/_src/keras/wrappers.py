@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from situ._src.framework import nest
+from situ._src.framework import nest, tensor_shape
+from situ._src.keras import context
 from situ._src.keras.layer import Layer
 from situ._src.keras.layers_core import named
 from situ._src.keras.registry import LAYERS, serialize_keras_object
@@ -123,6 +124,11 @@ class Bidirectional(Wrapper):
         return type(layer).from_config(config)
 
     def build(self, input_shape):
+        shape = input_shape[0] if isinstance(input_shape, list) else input_shape
+        for layer in (self.forward_layer, self.backward_layer):
+            if not layer.built and tensor_shape.as_shape(shape).rank is not None:
+                with context.layer_call(layer, None):
+                    layer.build(shape)
         self.built = True
 
     def __call__(self, inputs, initial_state=None, constants=None, **kwargs):

@@ -3,68 +3,15 @@
 
 from __future__ import annotations
 
-import random as python_random
 from typing import Any
 
-from situ._src.framework.scopes import init_scope
-from situ._src.keras import context
+from situ._src.keras.seed_generator import SeedGenerator, wrapped
 from situ._src.keras3 import operands
 from situ._src.keras3.dtypes import is_float_dtype, is_int_dtype, standardize_dtype
 from situ._src.keras3.exports import keras3_export, tf, unsupported_function
 from situ._src.keras3.operands import tensor
 
-_MOST = 10**9  # largest seed that is made up
 _state: dict[str, Any] = {"generator": None}
-
-
-@keras3_export("random.SeedGenerator")
-class SeedGenerator:
-    """A stream of seeds: each draw of a random function takes the next one.
-
-    Args:
-      seed: Integer; default: a different one in each run, or that of
-        `keras.utils.set_random_seed`.
-      name: Name of its variable.
-
-    Raises:
-      ValueError: If the seed is not an integer.
-    """
-
-    def __init__(self, seed: int | None = None, name: str | None = None, **kwargs: Any) -> None:
-        if kwargs:
-            raise ValueError(f"Unrecognized keyword arguments: {kwargs}")
-        if seed is not None and (not isinstance(seed, int) or isinstance(seed, bool)):
-            raise ValueError(f"Argument `seed` must be an integer. Received: seed={seed}")
-        if seed is not None and seed < 0:
-            raise ValueError(
-                f"Argument `seed` must be a non-negative integer. Received: seed={seed}"
-            )
-        self._initial_seed = python_random.randint(1, _MOST) if seed is None else seed
-        self.name = name or "seed_generator"
-        with context.eager(), init_scope():
-            self.state = tf.Variable(
-                [self._initial_seed, 0], trainable=False, dtype="int64", name="seed_generator_state"
-            )
-
-    def next(self, ordered: bool = True):
-        """Returns the next seed, two integers.
-
-        Args:
-          ordered: Has no effect: seeds are always taken in order.
-        """
-        del ordered  # draws are never reordered
-        seed = tf.identity(self.state)
-        self.state.assign_add([0, 1])
-        return seed
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns the arguments of the constructor."""
-        return {"seed": self._initial_seed}
-
-    @classmethod
-    def from_config(cls, config: dict[str, Any]) -> SeedGenerator:
-        """Creates a generator from the result of get_config."""
-        return cls(**config)
 
 
 def global_generator() -> SeedGenerator:
@@ -82,11 +29,11 @@ def reset() -> None:
 def draw_seed(seed: Any):
     """Returns the two integers of a seed: an integer, a SeedGenerator or None."""
     if isinstance(seed, SeedGenerator):
-        return seed.next()
+        return wrapped(seed.next())
     if seed is None:
-        return global_generator().next()
+        return wrapped(global_generator().next(ordered=False))
     if isinstance(seed, int):
-        return tf.constant([seed, 0], "int64")
+        return tf.constant([wrapped(seed), 0], "int64")
     raise ValueError(
         "Argument `seed` must be either an integer or an instance of `SeedGenerator`. "
         f"Received: seed={seed} (of type {type(seed)})"
@@ -166,7 +113,7 @@ def randint(shape: Any, minval: Any, maxval: Any, dtype: Any = "int32", seed: An
         raise ValueError(
             f"`keras.random.randint` requires an integer dtype. Received: dtype={dtype} "
         )
-    wide = name if name in ("int32", "int64") else "int32"
+    wide = name if name in ("int32", "int64") else "int64"
     result = tf.random.stateless_uniform(
         _shape(shape), draw_seed(seed), tf.cast(minval, wide), tf.cast(maxval, wide), wide
     )
@@ -207,11 +154,10 @@ def dropout(inputs: Any, rate: Any, noise_shape: Any = None, seed: Any = None):
       seed: Integer, SeedGenerator, or None for the global stream.
     """
     x = tensor(inputs)
-    lengths = list(operands.sizes(x))
     if noise_shape is not None:
-        lengths = [n if m is None else m for n, m in zip(lengths, noise_shape)]
-    kept = tf.random.stateless_uniform(_shape(lengths), draw_seed(seed), dtype=x.dtype) >= rate
-    return tf.where(kept, x / tf.cast(1 - rate, x.dtype), tf.zeros_like(x))
+        lengths = operands.sizes(x)
+        noise_shape = _shape([n if m is None else m for n, m in zip(lengths, noise_shape)])
+    return tf.nn.experimental.stateless_dropout(x, rate, draw_seed(seed), noise_shape=noise_shape)
 
 
 @keras3_export("random.shuffle")

@@ -75,33 +75,43 @@ _STATELESS = {
 }
 
 
+_SEED_LIMIT = 2**31 - 2  # Keras takes seeds modulo this
+
+
 class Stateless:
     """Mixin for eager mode: an initializer with a seed returns the same values in every call."""
 
-    _used_seed = None
-
-    def _default_seed(self) -> int | None:
-        """Returns the seed of an initializer without one; None to use the seeds of stateful ops."""
-        return None
+    def _used_seed(self):
+        """Returns the seed of a stateless op, or None to use the seeds of stateful ops."""
+        return None if self.seed is None else [self.seed, 0]
 
     def _draw(self, kind, shape, first, second, dtype):
-        if style.is_graph():
+        seed = None if style.is_graph() else self._used_seed()
+        if seed is None:
             return super()._draw(kind, shape, first, second, dtype)
-        if self._used_seed is None:
-            self._used_seed = self._default_seed() if self.seed is None else self.seed
-        if self._used_seed is None:
-            return super()._draw(kind, shape, first, second, dtype)
-        return _STATELESS[kind](shape, [self._used_seed, 0], first, second, dtype)
+        return _STATELESS[kind](shape, seed, first, second, dtype)
 
 
 class KerasSeeds(Stateless):
-    """Mixin for Keras: an initializer without a seed draws one, once, from the generator of
-    tf.keras.utils.set_random_seed, or else from Python's `random`. If tf.random.set_seed or
-    SITU_SEED
-    is in effect, that determines the values instead."""
+    """Mixin for Keras: an initializer without a seed draws one from Python's `random` when it is
+    created. If tf.random.set_seed or SITU_SEED is in effect, that determines the values instead."""
 
-    def _default_seed(self) -> int | None:
-        return random_ops.weights_seed()
+    _seed = _drawn_seed = None
+
+    @property
+    def seed(self):
+        """The argument `seed`: an integer, a keras.random.SeedGenerator or None."""
+        return self._seed
+
+    @seed.setter
+    def seed(self, value):
+        self._seed = value
+        self._drawn_seed = random_ops.weights_seed() if value is None else value
+
+    def _used_seed(self):
+        if hasattr(self._drawn_seed, "next"):
+            return self._drawn_seed.next()
+        return None if self._drawn_seed is None else [self._drawn_seed % _SEED_LIMIT, 0]
 
 
 @export("zeros_initializer", "initializers.zeros", "keras.initializers.Zeros")
@@ -229,6 +239,9 @@ _export_v2(RandomUniform, -0.05, "random_uniform_initializer", keras="initialize
 class VarianceScaling(Initializer):
     """Initializer whose variance depends on the shape of the weights."""
 
+    input_axes: Any = None  # if given, the axes of input and output units of the weights
+    output_axes: Any = None
+
     def __init__(
         self, scale=1.0, mode="fan_in", distribution="truncated_normal", seed=None, dtype="float32"
     ):
@@ -250,12 +263,20 @@ class VarianceScaling(Initializer):
         dtype = as_dtype(dtype) if dtype is not None else self.dtype
         return self._scaled([int(s) for s in shape], [int(s) for s in whole], dtype)
 
+    def _fans(self, sizes):
+        """Returns the numbers of input and output units of weights."""
+        if self.input_axes is not None and self.output_axes is not None:
+            return (
+                math.prod(sizes[a] for a in axes) for axes in (self.input_axes, self.output_axes)
+            )
+        field = math.prod(sizes[:-2]) if len(sizes) > 2 else 1
+        fan_in = field * sizes[-2] if len(sizes) > 1 else sizes[0] if sizes else 1
+        return fan_in, field * sizes[-1] if sizes else 1
+
     def _scaled(self, shape, sizes, dtype):
         """Draws values of a shape; `sizes` is the shape of the whole variable, which determines
         the variance."""
-        field = math.prod(sizes[:-2]) if len(sizes) > 2 else 1
-        fan_in = field * sizes[-2] if len(sizes) > 1 else sizes[0] if sizes else 1
-        fan_out = field * sizes[-1] if sizes else 1
+        fan_in, fan_out = self._fans(sizes)
         fan = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2}[self.mode]
         scale = self.scale / max(1.0, fan)
         if self.distribution == "uniform":

@@ -20,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing takes long to import
     from situ._src.framework.type_aliases import DTypeLike, ShapeLike, Tensor, TensorLike
 
-_eager: dict = {"seed": None, "numbers": None, "weights": None}
+_eager: dict = {"seed": None, "numbers": None, "weights": False}
 _DEFAULT, _MOST = 87654321, 2**31 - 1
 
 
@@ -44,7 +44,7 @@ def set_seed(seed: int | None) -> None:
     seed = None if seed is None else int(seed)
     if _situ.executing_eagerly():
         _eager.update(
-            seed=seed, numbers=None if seed is None else _generator(int(seed)), weights=None
+            seed=seed, numbers=None if seed is None else _generator(int(seed)), weights=False
         )
         _situ.forget_calls()
     else:
@@ -56,21 +56,20 @@ def global_seed():
     return _eager["seed"]
 
 
-def seed_weights(seed: int) -> None:
-    """Seeds Keras initializers that have no seed, until set_seed is called. See
-    tf.keras.utils.set_random_seed."""
-    _eager["weights"] = _generator(seed)
+def draw_weight_seeds() -> None:
+    """Makes Python's `random` determine the seeds of Keras initializers and layers until set_seed
+    is called. See tf.keras.utils.set_random_seed."""
+    _eager["weights"] = True
 
 
 def weights_seed() -> int | None:
-    """Returns the seed for a Keras initializer without one; None if the seeds of its ops decide,
-    that
-    is if tf.random.set_seed or SITU_SEED is in effect."""
-    if _eager["weights"] is None and (_eager["seed"] is not None or os.environ.get("SITU_SEED")):
+    """Returns the seed for a Keras initializer or layer without one; None if the seeds of its ops
+    decide, that is if tf.random.set_seed or SITU_SEED is in effect."""
+    if not _eager["weights"] and (_eager["seed"] is not None or os.environ.get("SITU_SEED")):
         return None
     import random
 
-    return (_eager["weights"] or random).randint(1, int(1e9))
+    return random.randint(1, int(1e9))
 
 
 def _next_seed(graph):

@@ -275,6 +275,10 @@ def l2_normalize(
         return op("Mul", x, inverse, name=full)
 
 
+def _stateful_sampler(seed):
+    return lambda shape, dtype: random_ops.random_uniform(shape, seed=seed, dtype=dtype)
+
+
 def _noise_shape(x, noise_shape):
     if noise_shape is None:
         known = tensor_shape.as_shape(x.shape)
@@ -285,8 +289,9 @@ def _noise_shape(x, noise_shape):
     return [known[i] if n is None else n for i, n in enumerate(noise_shape)]
 
 
-def _drop(x, rate, noise_shape, seed, name):
-    with scope(name, "dropout") as full:
+def _drop(x, rate, noise_shape, sampler, name, default="dropout"):
+    """Drops elements; `sampler(shape, dtype)` returns uniform numbers."""
+    with scope(name, default) as full:
         x = convert_to_tensor(x, name="x")
         if not x.dtype.is_floating:
             raise ValueError(
@@ -306,7 +311,7 @@ def _drop(x, rate, noise_shape, seed, name):
         else:
             rate = cast(convert_to_tensor(rate), x.dtype)
             scaled = op("RealDiv", x, 1 - rate)
-        noise = random_ops.random_uniform(_noise_shape(x, noise_shape), seed=seed, dtype=x.dtype)
+        noise = sampler(_noise_shape(x, noise_shape), x.dtype)
         keep = op("GreaterEqual", noise, convert_to_tensor(rate, x.dtype))
         result = op("SelectV2", keep, scaled, convert_to_tensor(0.0, x.dtype), name=full)
         if not _situ.executing_eagerly():
@@ -350,7 +355,7 @@ def dropout(
                 f"keep_prob must be a scalar tensor or a float in the range (0, 1], got {keep_prob}"
             )
         rate = 1 - keep_prob
-    return _drop(x, rate, noise_shape, seed, name)
+    return _drop(x, rate, noise_shape, _stateful_sampler(seed), name)
 
 
 @export(v2="nn.dropout")
@@ -376,7 +381,70 @@ def dropout_v2(
     Raises:
       ValueError: If `x` is not floating point or the rate is out of range.
     """
-    return _drop(x, rate, noise_shape, seed, name)
+    return _drop(x, rate, noise_shape, _stateful_sampler(seed), name)
+
+
+@export(v2="nn.experimental.stateless_dropout")
+def stateless_dropout(
+    x: TensorLike,
+    rate: TensorLike,
+    seed: TensorLike,
+    rng_alg: str | None = "auto_select",
+    noise_shape: TensorLike = None,
+    name: str | None = None,
+) -> Tensor:
+    """Sets elements to 0; which ones depends on the arguments alone. See `tf.nn.dropout`.
+
+    Args:
+      x: A floating-point tensor.
+      rate: The probability that an element is dropped.
+      seed: A tensor of shape [2], int32 or int64.
+      rng_alg: "auto_select" or "philox".
+      noise_shape: The shape of the random mask, which broadcasts with `x`.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor of the shape of `x`.
+
+    Raises:
+      ValueError: If `x` is not floating point or the rate is out of range.
+    """
+
+    def sampler(shape, dtype):
+        alg = "auto_select" if rng_alg is None else rng_alg
+        return random_ops.stateless_uniform(shape, seed, dtype=dtype, alg=alg)
+
+    return _drop(x, rate, noise_shape, sampler, name, "stateless_dropout")
+
+
+@export(v2="nn.experimental.general_dropout")
+def general_dropout(
+    x: TensorLike,
+    rate: TensorLike,
+    uniform_sampler: Any,
+    noise_shape: TensorLike = None,
+    name: str | None = None,
+) -> Tensor:
+    """Sets elements to 0 where the numbers of a sampler are below the rate. See `tf.nn.dropout`.
+
+    Args:
+      x: A floating-point tensor.
+      rate: The probability that an element is dropped.
+      uniform_sampler: A function of `shape` and `dtype` that returns uniform numbers in [0, 1).
+      noise_shape: The shape of the random mask, which broadcasts with `x`.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor of the shape of `x`.
+
+    Raises:
+      ValueError: If `x` is not floating point or the rate is out of range.
+    """
+
+    def sampler(shape, dtype):
+        return uniform_sampler(shape=shape, dtype=dtype)
+
+    return _drop(x, rate, noise_shape, sampler, name, "general_dropout")
 
 
 @export(v1="nn.xw_plus_b")
