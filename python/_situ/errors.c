@@ -39,3 +39,12 @@ PyObject *errors_raise_building(situ_status status) {
   situ_status_release(status);
   return NULL;
 }
+
+bool errors_raise_gradient(situ_status status) {
+  if (situ_status_code(status) != SITU_UNIMPLEMENTED) return false;
+  const char *message = situ_status_message(status);
+  PyObject *const missing = PyExc_LookupError, *const other = PyExc_NotImplementedError;
+  PyErr_SetString(strstr(message, "No gradient defined") ? missing : other, message);
+  situ_status_release(status);
+  return true;
+}

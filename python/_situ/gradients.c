@@ -125,10 +125,7 @@ static situ_gradient_override *read_overrides(struct graph_object *graph, PyObje
 
 static PyObject *fail(situ_status status) {
   if (PyErr_Occurred()) return situ_status_release(status), NULL;
-  if (situ_status_code(status) != SITU_UNIMPLEMENTED) return errors_raise_building(status);
-  PyErr_SetString(PyExc_LookupError, situ_status_message(status));
-  situ_status_release(status);
-  return NULL;
+  return errors_raise_gradient(status) ? NULL : errors_raise_building(status);
 }
 
 /* gradients(graph, ys, xs, grad_ys, stop, scope, by_scope, zero, gate, overrides) -> list */

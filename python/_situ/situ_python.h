@@ -108,6 +108,11 @@ PyObject *errors_raise_at(situ_status status, const char *node, struct graph_obj
 /* Raises ValueError or TypeError for an error in graph construction; frees the status. */
 PyObject *errors_raise_building(situ_status status);
 
+/* Raises the Python error of a gradient that cannot be built: LookupError if the op has none,
+ * NotImplementedError if it is not implemented for this call. Returns false for other statuses,
+ * which it does not release. */
+bool errors_raise_gradient(situ_status status);
+
 /* context.c: returns the current graph of this thread, or NULL for eager execution. Borrowed. */
 struct graph_object *context_graph(void);
 

@@ -386,10 +386,7 @@ static PyObject *wrap_gradients(PyObject *self, situ_tensor **results, situ_tens
 static PyObject *finish(situ_status status, PyObject *self, situ_tensor **results,
                         situ_tensor **indices, situ_tensor **sources, int n) {
   if (status && PyErr_Occurred()) return situ_status_release(status), NULL;
-  if (status && situ_status_code(status) == SITU_UNIMPLEMENTED) {
-    PyErr_SetString(PyExc_LookupError, situ_status_message(status));
-    return situ_status_release(status), NULL;
-  }
+  if (status && errors_raise_gradient(status)) return NULL;
   if (status) return errors_raise(status, NULL);
   return wrap_gradients(self, results, indices, sources, n);
 }

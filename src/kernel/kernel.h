@@ -12,6 +12,7 @@
   X(LABEL, INVALID_ARGUMENT,                                                                    \
     "Received a label value of %lld which is outside the valid range of [0, %lld) in row %lld") \
   X(SINGULAR, INVALID_ARGUMENT, "Input is not invertible.")                                     \
+  X(SINGULAR_MATRIX, INVALID_ARGUMENT, "Input matrix is not invertible.")                       \
   X(NOT_POSITIVE, INVALID_ARGUMENT,                                                             \
     "Cholesky decomposition was not successful. The input might not be valid.")                 \
   X(TWICE, INVALID_ARGUMENT, "%lld is duplicated in the input.")                                \

@@ -72,7 +72,13 @@
   X(projective_transform) \
   X(scale_and_translate) \
   X(combined_non_max_suppression) \
-  X(svd_qr_eigh) \
+  X(svd) \
+  X(qr) \
+  X(eigh) \
+  X(eig) \
+  X(lu) \
+  X(lstsq) \
+  X(tridiagonal) \
   X(fft)
 /* clang-format on */
 

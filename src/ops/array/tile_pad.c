@@ -5,6 +5,7 @@
 #include "ops/gradient.h"
 #include "ops/ops.h"
 #include "tensor/shape.h"
+#include "tensor/type.h"
 
 #define KERNELS "ops/array/tile_pad.cl"
 #include "kernel/sizes.h"
@@ -101,13 +102,20 @@ static situ_status tile_grad_shape(struct call *call) {
   return NULL;
 }
 
+/* Complex numbers are pairs of real ones: one more dimension. */
 static situ_status record_tile_sum(struct call *call) {
-  const situ_shape *in = &call->in[0].shape, *out = &call->out[0].shape;
-  const int64_t n = situ_shape_count(*out);
+  situ_shape in = call->in[0].shape, out = call->out[0].shape;
+  const bool pairs = type_is_complex(call->out[0].type);
+  const situ_type type = pairs ? type_real(call->out[0].type) : call->out[0].type;
+  if (pairs && in.rank == SITU_MAX_RANK)
+    return situ_status_create(SITU_UNIMPLEMENTED, "Sums of complex copies have at most rank %d.",
+                              (int)SITU_MAX_RANK - 1);
+  if (pairs) in.dim[in.rank++] = out.dim[out.rank++] = 2;
+  const int64_t n = situ_shape_count(out);
   int64_t dim[SITU_MAX_RANK], own[SITU_MAX_RANK];
-  right_align(in->dim, in->rank, 1, dim);
-  right_align(out->dim, out->rank, 1, own);
-  return LAUNCH(call, &tile_sum_kernel, call->out[0].type, n, GRAIN, (double)situ_shape_count(*in),
+  right_align(in.dim, in.rank, 1, dim);
+  right_align(out.dim, out.rank, 1, own);
+  return LAUNCH(call, &tile_sum_kernel, type, n, GRAIN, (double)situ_shape_count(in),
                 ARG_IN(call, 0), ARG_OUT(call, 0), ARG_INTS(dim), ARG_INTS(own), ARG_INT(n));
 }
 
@@ -335,7 +343,7 @@ static const struct op_def op_defs[] = {
     {.name = "TileGrad",
      .inputs = "input:T multiples:int32",
      .outputs = "output:T",
-     .attrs = "T:{" TYPE_NAMES_NUMBER "}",
+     .attrs = "T:{" TYPE_NAMES_NUMBER_COMPLEX "}",
      .doc = "The gradient of Tile: the sum of all repetitions.",
      .args = "input: Gradient of the output of Tile.\n"
              "multiples: Vector with the number of repetitions per dimension, 1 or more.",
@@ -348,7 +356,7 @@ static const struct op_def op_defs[] = {
     {.name = "TileSum",
      .inputs = "input:T shape:int32",
      .outputs = "output:T",
-     .attrs = "T:{" TYPE_NAMES_NUMBER "}",
+     .attrs = "T:{" TYPE_NAMES_NUMBER_COMPLEX "}",
      .doc = "As TileGrad, by the shape of the result, which dimensions without repetitions need.",
      .args = "input: Gradient of the output of Tile.\n"
              "shape: Shape of the input of Tile.",

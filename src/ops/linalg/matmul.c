@@ -4,6 +4,7 @@
 #include "host/thread_pool.h"
 #include "ops/gradient.h"
 #include "ops/broadcast.h"
+#include "ops/linalg/dense.h"
 #include "ops/math/cast.h"
 #include "ops/ops.h"
 #include "tensor/shape.h"
@@ -277,29 +278,10 @@ static void product_grad(struct gradient *g, const char *first, const char *seco
 static void matmul_grad(struct gradient *g) { product_grad(g, "transpose_a", "transpose_b"); }
 static void batch_matmul_grad(struct gradient *g) { product_grad(g, "adj_x", "adj_y"); }
 
-/* The shape of the batch: all dimensions but the last two. */
-static struct term batch_of(struct gradient *g, struct term term) {
-  const struct term shape = gradient_shape_of(g, term);
-  return OP(g, "Slice", shape, gradient_ints(g, (const int64_t[]){0}, 1),
-            OP(g, "Sub", OP(g, "Shape", shape), gradient_int(g, 2)));
-}
-
-/* Sums over the dimensions of the batch along which x was repeated. */
-static struct term sum_batch(struct gradient *g, struct term dx, struct term x, struct term y) {
-  situ_shape a, b;
-  if (!term_exists(dx)) return dx;
-  if (gradient_known(g, x, &a) && gradient_known(g, y, &b)) {
-    const situ_shape front_a = front(&a), front_b = front(&b);
-    if (shape_equal(&front_a, &front_b)) return dx;
-  }
-  const struct term axes = OP(g, "BroadcastGradientArgs", batch_of(g, x), batch_of(g, y));
-  return OP(g, "Reshape", OP(g, "Sum", dx, axes), gradient_shape_of(g, x));
-}
-
 static void batch_matmul_v2_grad(struct gradient *g) {
   product_grad(g, "adj_x", "adj_y");
-  g->dx[0] = sum_batch(g, g->dx[0], g->in[0], g->in[1]);
-  g->dx[1] = sum_batch(g, g->dx[1], g->in[1], g->in[0]);
+  g->dx[0] = dense_sum_batch(g, g->dx[0], g->in[0], g->in[1]);
+  g->dx[1] = dense_sum_batch(g, g->dx[1], g->in[1], g->in[0]);
 }
 
 #define PRODUCTS "bfloat16 half float double int32 int64 complex64 complex128"

@@ -1,8 +1,54 @@
 /* SPDX-License-Identifier: Apache-2.0
  * matrix_solve.cl: LU, triangular and Cholesky kernels for square matrices [batch][size][size];
- * one work item per matrix. */
+ * one work item per matrix. The same source serves real and complex elements (structs, where R is
+ * the type of a part). */
+#if !T_IS_REAL && !T_IS_INTEGER && !T_IS_BOOL
+#define HAS_ELEMENTS 1
+#define F(name) JOIN(name##_element, T_NAME)
+#define PART R
+INLINE T F(make)(R re, R im) {
+  T z;
+  z.re = re;
+  z.im = im;
+  return z;
+}
+INLINE T F(mul)(T a, T b) {
+  return F(make)(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re);
+}
+/* Smith's method: does not overflow where the quotient does not. */
+INLINE T F(div)(T a, T b) {
+  const bool wide = fabs(b.re) >= fabs(b.im);
+  const R p = wide ? b.re : b.im, q = wide ? b.im : b.re, ratio = q / p, d = p + q * ratio;
+  const R re = wide ? a.re + a.im * ratio : a.re * ratio + a.im;
+  const R im = wide ? a.im - a.re * ratio : a.im * ratio - a.re;
+  return F(make)(re / d, im / d);
+}
+#define NUMBER(x) F(make)((R)(x), (R)0)
+#define ADD(a, b) F(make)((a).re + (b).re, (a).im + (b).im)
+#define SUB(a, b) F(make)((a).re - (b).re, (a).im - (b).im)
+#define MUL(a, b) F(mul)(a, b)
+#define DIV(a, b) F(div)(a, b)
+#define NEG(a) F(make)(-(a).re, -(a).im)
+#define SIZE_OF(a) (fabs((a).re) + fabs((a).im))
+#define REAL_PART(a) (a).re
+#define CONJ(a) F(make)((a).re, -(a).im)
+#elif T_IS_REAL && T_BYTES >= 4
+#define HAS_ELEMENTS 1
+#define PART T
+#define NUMBER(x) ((T)(x))
+#define ADD(a, b) ((a) + (b))
+#define SUB(a, b) ((a) - (b))
+#define MUL(a, b) ((a) * (b))
+#define DIV(a, b) ((a) / (b))
+#define NEG(a) (-(a))
+#define SIZE_OF(a) fabs(a)
+#define REAL_PART(a) (a)
+#define CONJ(a) (a)
+#else
+#define HAS_ELEMENTS 0
+#endif
 
-#if T_IS_REAL && T_BYTES >= 4
+#if HAS_ELEMENTS
 /* x of a x = b, by elimination with pivots; `work` is as large as a. Without right sides
  * (`identity`) x is the inverse. */
 KERNEL(matrix_solve, IN(T, a), IN(T, b), OUT(T, work), OUT(T, x), SIZE(size), SIZE(sides),
@@ -10,15 +56,18 @@ KERNEL(matrix_solve, IN(T, a), IN(T, b), OUT(T, work), OUT(T, x), SIZE(size), SI
   EACH(i, n);
   const i64 m = i * size * size, v = i * size * sides;
   for (i64 k = 0; k < size * size; k++)
-    work[m + k] = adjoint ? a[m + k % size * size + k / size] : a[m + k];
+    work[m + k] = adjoint ? CONJ(a[m + k % size * size + k / size]) : a[m + k];
   for (i64 k = 0; k < size * sides; k++)
-    x[v + k] = identity ? (T)(k / size == k % size) : b[v + k];
+    x[v + k] = identity ? NUMBER(k / size == k % size) : b[v + k];
   for (i64 c = 0; c < size; c++) {
     i64 pivot = c;
     for (i64 r = c + 1; r < size; r++)
-      if (fabs(work[m + r * size + c]) > fabs(work[m + pivot * size + c])) pivot = r;
+      if (SIZE_OF(work[m + r * size + c]) > SIZE_OF(work[m + pivot * size + c])) pivot = r;
     const T top = work[m + pivot * size + c];
-    if (top == 0) FAIL(SINGULAR, 0, 0, 0);
+    if (!(SIZE_OF(top) > 0)) {
+      if (identity) FAIL(SINGULAR, 0, 0, 0);
+      FAIL(SINGULAR_MATRIX, 0, 0, 0);
+    }
     for (i64 k = 0; k < size; k++) {
       const T kept = work[m + c * size + k];
       work[m + c * size + k] = work[m + pivot * size + k];
@@ -30,71 +79,102 @@ KERNEL(matrix_solve, IN(T, a), IN(T, b), OUT(T, work), OUT(T, x), SIZE(size), SI
       x[v + pivot * sides + k] = kept;
     }
     for (i64 r = 0; r < size; r++) {
-      const T share = r == c ? (T)0 : work[m + r * size + c] / top;
-      if (share == 0) continue;
-      for (i64 k = c; k < size; k++) work[m + r * size + k] -= share * work[m + c * size + k];
-      for (i64 k = 0; k < sides; k++) x[v + r * sides + k] -= share * x[v + c * sides + k];
+      const T share = r == c ? NUMBER(0) : DIV(work[m + r * size + c], top);
+      if (SIZE_OF(share) == 0) continue;
+      for (i64 k = c; k < size; k++)
+        work[m + r * size + k] = SUB(work[m + r * size + k], MUL(share, work[m + c * size + k]));
+      for (i64 k = 0; k < sides; k++)
+        x[v + r * sides + k] = SUB(x[v + r * sides + k], MUL(share, x[v + c * sides + k]));
     }
   }
   for (i64 r = 0; r < size; r++)
-    for (i64 k = 0; k < sides; k++) x[v + r * sides + k] /= work[m + r * size + r];
+    for (i64 k = 0; k < sides; k++)
+      x[v + r * sides + k] = DIV(x[v + r * sides + k], work[m + r * size + r]);
 }
 
 KERNEL(matrix_determinant, IN(T, a), OUT(T, work), OUT(T, y), SIZE(size), SIZE(n)) {
   EACH(i, n);
   const i64 m = i * size * size;
-  T product = 1;
+  T product = NUMBER(1);
   for (i64 k = 0; k < size * size; k++) work[m + k] = a[m + k];
-  for (i64 c = 0; c < size && product != 0; c++) {
+  for (i64 c = 0; c < size && SIZE_OF(product) != 0; c++) {
     i64 pivot = c;
     for (i64 r = c + 1; r < size; r++)
-      if (fabs(work[m + r * size + c]) > fabs(work[m + pivot * size + c])) pivot = r;
+      if (SIZE_OF(work[m + r * size + c]) > SIZE_OF(work[m + pivot * size + c])) pivot = r;
     const T top = work[m + pivot * size + c];
-    product *= pivot == c ? top : -top;
+    product = MUL(product, top);
+    if (pivot != c) product = NEG(product);
     for (i64 k = c; k < size; k++) {
       const T kept = work[m + c * size + k];
       work[m + c * size + k] = work[m + pivot * size + k];
       work[m + pivot * size + k] = kept;
     }
-    for (i64 r = c + 1; r < size && top != 0; r++) {
-      const T share = work[m + r * size + c] / top;
-      for (i64 k = c; k < size; k++) work[m + r * size + k] -= share * work[m + c * size + k];
+    for (i64 r = c + 1; r < size && SIZE_OF(top) != 0; r++) {
+      const T share = DIV(work[m + r * size + c], top);
+      for (i64 k = c; k < size; k++)
+        work[m + r * size + k] = SUB(work[m + r * size + k], MUL(share, work[m + c * size + k]));
     }
   }
   y[i] = product;
 }
 
-/* The lower triangle whose product with its transpose is a. */
+/* The lower triangle whose product with its adjoint is a. */
 KERNEL(matrix_cholesky, IN(T, a), OUT(T, y), SIZE(size), SIZE(n)) {
   EACH(i, n);
   const i64 m = i * size * size;
   for (i64 r = 0; r < size; r++)
     for (i64 c = 0; c < size; c++) {
       T rest = a[m + r * size + c];
-      for (i64 k = 0; k < c && c <= r; k++) rest -= y[m + r * size + k] * y[m + c * size + k];
-      if (r == c && !(rest > 0)) FAIL(NOT_POSITIVE, 0, 0, 0);
-      y[m + r * size + c] = c > r ? (T)0 : r == c ? sqrt(rest) : rest / y[m + c * size + c];
+      for (i64 k = 0; k < c && c <= r; k++)
+        rest = SUB(rest, MUL(y[m + r * size + k], CONJ(y[m + c * size + k])));
+      const PART real = REAL_PART(rest);
+      if (r == c && !(real > 0)) FAIL(NOT_POSITIVE, 0, 0, 0);
+      if (c > r)
+        y[m + r * size + c] = NUMBER(0);
+      else
+        y[m + r * size + c] = r == c ? NUMBER(sqrt(real)) : DIV(rest, y[m + c * size + c]);
     }
 }
 
-/* x of a x = b where a is a triangle; adjoint: of the transpose. */
+/* x of a x = b where a is a triangle; adjoint: of its adjoint. Matrices a repeat in the batch as
+ * a_step says, right sides as b_step. */
 KERNEL(triangular_solve, IN(T, a), IN(T, b), OUT(T, x), SIZE(size), SIZE(sides), SIZE(lower),
-       SIZE(adjoint), SIZE(n)) {
+       SIZE(adjoint), SIZE(n), SIZES(dim), SIZES(a_step), SIZES(b_step)) {
   EACH(i, n);
-  const i64 m = i * size * size, v = i * size * sides;
+  UNPACK(dim);
+  UNPACK(a_step);
+  UNPACK(b_step);
+  i64 m = 0, v = 0, rest_of_batch = i;
+  for (i64 d = 7; d >= 0; d--) {
+    m += rest_of_batch % dim[d] * a_step[d];
+    v += rest_of_batch % dim[d] * b_step[d];
+    rest_of_batch /= dim[d];
+  }
+  const i64 w = i * size * sides;
   const bool down = (lower != 0) != (adjoint != 0);
   for (i64 step = 0; step < size; step++) {
     const i64 r = down ? step : size - 1 - step;
-    const T top = a[m + r * size + r];
-    if (top == 0) FAIL(SINGULAR, 0, 0, 0);
-    for (i64 k = 0; k < sides; k++) {
-      T rest = b[v + r * sides + k];
-      for (i64 done = 0; done < step; done++) {
-        const i64 c = down ? done : size - 1 - done;
-        rest -= (adjoint ? a[m + c * size + r] : a[m + r * size + c]) * x[v + c * sides + k];
-      }
-      x[v + r * sides + k] = rest / top;
+    for (i64 k = 0; k < sides; k++) x[w + r * sides + k] = b[v + r * sides + k];
+    for (i64 done = 0; done < step; done++) {
+      const i64 c = down ? done : size - 1 - done;
+      const T share = adjoint ? CONJ(a[m + c * size + r]) : a[m + r * size + c];
+      for (i64 k = 0; k < sides; k++)
+        x[w + r * sides + k] = SUB(x[w + r * sides + k], MUL(share, x[w + c * sides + k]));
     }
+    const T top = adjoint ? CONJ(a[m + r * size + r]) : a[m + r * size + r];
+    for (i64 k = 0; k < sides; k++) x[w + r * sides + k] = DIV(x[w + r * sides + k], top);
   }
 }
 #endif
+#undef HAS_ELEMENTS
+#undef F
+#undef PART
+#undef NUMBER
+#undef ADD
+#undef SUB
+#undef MUL
+#undef DIV
+#undef NEG
+#undef SIZE_OF
+#undef REAL_PART
+#undef CONJ

@@ -5,7 +5,7 @@ linspace."""
 from __future__ import annotations
 
 from situ._src.framework import errors, tensor_shape
-from situ._src.framework.api import OPS, export
+from situ._src.framework.api import OPS, export, named
 from situ._src.framework.dtypes import as_dtype, dtype_of
 from situ._src.framework.graph import scope
 from situ._src.framework.keywords import unsupported
@@ -206,12 +206,35 @@ def trace(x: TensorLike, name: str | None = None) -> Tensor:
 def matrix_transpose(
     a: TensorLike, name: str | None = "matrix_transpose", conjugate: bool = False
 ) -> Tensor:
-    """Transposes the last two dimensions of a tensor of known rank; `conjugate` is ignored, as situ
-    has no complex tensors."""
-    del conjugate  # situ has no complex tensors
-    a = convert_to_tensor(a)
-    rank = tensor_shape.as_shape(a.shape).rank
-    return op("Transpose", a, list(range(rank - 2)) + [rank - 1, rank - 2], name=name)
+    """Transposes the last two dimensions of a tensor.
+
+    Args:
+      a: A tensor of at least 2 dimensions.
+      name: A name for the operation (optional).
+      conjugate: Whether complex elements are conjugated.
+
+    Returns:
+      A tensor of shape [..., n, m] for `a` of shape [..., m, n].
+
+    Raises:
+      ValueError: `a` is known to have less than 2 dimensions.
+    """
+    with scope(name, "matrix_transpose"):
+        a = convert_to_tensor(a)
+        rank = tensor_shape.as_shape(a.shape).rank
+        if rank is None:
+            size = op("Rank", a)
+            last = op("Pack", [size - 1, size - 2])
+            order = op("ConcatV2", [op("Range", 0, size - 2, 1), last], 0)
+        elif rank < 2:
+            raise ValueError(
+                "Argument `a` should be a (batch) matrix with rank >= 2.  Received `a` = "
+                f"{a} with shape: {a.shape}"
+            )
+        else:
+            order = [*range(rank - 2), rank - 1, rank - 2]
+        turned = op("Transpose", a, order)
+        return op("Conj", turned) if conjugate and a.dtype.is_complex else turned
 
 
 @export("linalg.matvec")
@@ -230,7 +253,7 @@ def matvec(
       a: A tensor of shape [..., m, n].
       b: A tensor of shape [..., n].
       transpose_a: Whether `a` is transposed before the multiplication.
-      adjoint_a: As `transpose_a`; situ has no complex tensors.
+      adjoint_a: Whether `a` is transposed and conjugated before.
       a_is_sparse: A hint, ignored.
       b_is_sparse: A hint, ignored.
       name: A name for the operation (optional).
@@ -241,14 +264,15 @@ def matvec(
     del a_is_sparse, b_is_sparse  # hints for speed
     from situ._src.ops.math_ops import matmul
 
-    product = matmul(a, op("ExpandDims", b, -1), transpose_a=transpose_a or adjoint_a)
+    product = matmul(a, op("ExpandDims", b, -1), transpose_a=transpose_a, adjoint_a=adjoint_a)
     return op("Squeeze", product, [-1], name=name)
 
 
 @export("linalg.logdet")
 def logdet(matrix: TensorLike, name: str | None = None) -> Tensor:
     """Computes the logarithm of the determinant of Hermitian positive definite matrices."""
-    half = op("Log", op("MatrixDiagPart", op("Cholesky", matrix)))
+    diagonal = named("math.real")(op("MatrixDiagPart", op("Cholesky", matrix)))
+    half = op("Log", diagonal)
     return op("Mul", OPS["Sum"](half, constant([-1], "int32")), constant(2, half.dtype), name=name)
 
 
@@ -276,7 +300,7 @@ def _spectral_norm(tensor, axis):
     rank = tensor.shape.rank
     rows, columns = (a % rank for a in axis)
     order = [*(a for a in range(rank) if a not in (rows, columns)), rows, columns]
-    values = op("Svd", op("Transpose", tensor, order), compute_uv=False)[0]
+    values = named("math.real")(op("Svd", op("Transpose", tensor, order), compute_uv=False)[0])
     largest = op("ExpandDims", OPS["Max"](values, -1, True), -1)
     return op("Transpose", largest, [order.index(a) for a in range(rank)])
 
@@ -307,8 +331,8 @@ def _vector_norm(tensor, ord, axis, keepdims):
         return OPS["Sum"](size, axis, keepdims)
     if ord == float("inf"):
         return OPS["Max"](size, axis, keepdims)
-    total = OPS["Sum"](op("Pow", size, constant(float(ord), tensor.dtype)), axis, keepdims)
-    return op("Pow", total, constant(1 / float(ord), tensor.dtype))
+    total = OPS["Sum"](op("Pow", size, constant(float(ord), size.dtype)), axis, keepdims)
+    return op("Pow", total, constant(1 / float(ord), size.dtype))
 
 
 @export("linalg.norm", "norm")
