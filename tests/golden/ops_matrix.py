@@ -32,11 +32,11 @@ def band(_, x, lower, upper):
 
 
 def inverse(attrs, x):
-    return np.linalg.inv(np.swapaxes(x, -1, -2) if attrs["adjoint"] else x)
+    return np.linalg.inv(np.conj(np.swapaxes(x, -1, -2)) if attrs["adjoint"] else x)
 
 
 def solve(attrs, a, b):
-    return np.linalg.solve(np.swapaxes(a, -1, -2) if attrs["adjoint"] else a, b)
+    return np.linalg.solve(np.conj(np.swapaxes(a, -1, -2)) if attrs["adjoint"] else a, b)
 
 
 def triangular(attrs, a, b):

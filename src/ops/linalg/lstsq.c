@@ -119,8 +119,6 @@ static const struct op_def op_defs[] = {
              "l2_regularizer: Weight of the squared norm of the solution, if fast.\n"
              "fast: Solve the normal equations, else compute the solution of the smallest norm by "
              "singular values.",
-     .samples = "[2,2]=4,1,2,3 [2,3] []=0.5; [3,2]=4,1,2,3,1,5 [3,1] []=0; fast=false "
-                "[2,3]=4,1,2,3,1,5 [2,2] []=0",
      .devices = DENSE_DEVICES,
      .shape = lstsq_shape,
      .compute = compute_lstsq,

@@ -57,7 +57,6 @@ static const struct op_def op_defs[] = {
      .doc = "LU decompositions of a batch of square matrices, with partial pivoting.",
      .args = "input: Matrices [..., n, n].\n"
              "output_idx_type: Type of the permutation.",
-     .samples = "[2,2]=4,1,2,3; [2,2,2]=0,1,2,3,4,1,1,4",
      .devices = DENSE_DEVICES,
      .shape = lu_shape,
      .compute = compute_lu,
@@ -69,7 +68,6 @@ static const struct op_def op_defs[] = {
      .python = "linalg.slogdet",
      .doc = "The sign and the logarithm of the absolute value of determinants.",
      .args = "input: Matrices [..., n, n].",
-     .samples = "[2,2]=4,1,2,3; [2,2,2]=0,1,2,3,4,1,1,4; [3,3]",
      .devices = DENSE_DEVICES,
      .shape = log_determinant_shape,
      .compute = compute_log_determinant,

@@ -118,21 +118,29 @@ KERNEL(matrix_determinant, IN(T, a), OUT(T, work), OUT(T, y), SIZE(size), SIZE(n
   y[i] = product;
 }
 
-/* The lower triangle whose product with its adjoint is a. */
+/* The lower triangle whose product with its adjoint is a: its adjoint by elimination along rows,
+ * which are vectorized, in the upper triangle, transposed at the end. */
 KERNEL(matrix_cholesky, IN(T, a), OUT(T, y), SIZE(size), SIZE(n)) {
   EACH(i, n);
   const i64 m = i * size * size;
   for (i64 r = 0; r < size; r++)
-    for (i64 c = 0; c < size; c++) {
-      T rest = a[m + r * size + c];
-      for (i64 k = 0; k < c && c <= r; k++)
-        rest = SUB(rest, MUL(y[m + r * size + k], CONJ(y[m + c * size + k])));
-      const PART real = REAL_PART(rest);
-      if (r == c && !(real > 0)) FAIL(NOT_POSITIVE, 0, 0, 0);
-      if (c > r)
-        y[m + r * size + c] = NUMBER(0);
-      else
-        y[m + r * size + c] = r == c ? NUMBER(sqrt(real)) : DIV(rest, y[m + c * size + c]);
+    for (i64 c = r; c < size; c++) y[m + r * size + c] = CONJ(a[m + c * size + r]);
+  for (i64 c = 0; c < size; c++) {
+    const PART pivot = REAL_PART(y[m + c * size + c]);
+    if (!(pivot > 0)) FAIL(NOT_POSITIVE, 0, 0, 0);
+    const T root = NUMBER(sqrt(pivot));
+    y[m + c * size + c] = root;
+    for (i64 k = c + 1; k < size; k++) y[m + c * size + k] = DIV(y[m + c * size + k], root);
+    for (i64 r = c + 1; r < size; r++) {
+      const T share = CONJ(y[m + c * size + r]);
+      for (i64 k = r; k < size; k++)
+        y[m + r * size + k] = SUB(y[m + r * size + k], MUL(share, y[m + c * size + k]));
+    }
+  }
+  for (i64 r = 0; r < size; r++)
+    for (i64 c = r + 1; c < size; c++) {
+      y[m + c * size + r] = CONJ(y[m + r * size + c]);
+      y[m + r * size + c] = NUMBER(0);
     }
 }
 

@@ -256,7 +256,6 @@ static const struct op_def op_defs[] = {
              "maindiag: Main diagonals [..., 1, n].\n"
              "subdiag: Diagonals [..., 1, n] below; the first element is ignored.\n"
              "rhs: Matrices [..., n, k].",
-     .samples = "[1,3] [1,3] [1,3] [3,2]; [2,1,3] [2,1,3] [2,1,3] [2,3,1]",
      .devices = "CPU",
      .shape = matmul_shape,
      .compute = compute_matmul,
@@ -272,7 +271,6 @@ static const struct op_def op_defs[] = {
              "rhs: Right-hand sides [..., n, k].\n"
              "partial_pivoting: Exchange rows for stability.\n"
              "perturb_singular: Replace tiny pivots.",
-     .samples = "[3,3]=1,2,0,4,5,6,0,1,2 [3,2]; partial_pivoting=false [3,2]=1,0,4,5,0,2 [2,1]",
      .devices = "CPU",
      .shape = solve_shape,
      .compute = compute_solve,
@@ -287,8 +285,6 @@ static const struct op_def op_defs[] = {
              "rhs: Right-hand sides [..., n, k].\n"
              "lower: The matrices are lower triangles, else upper ones.\n"
              "adjoint: Solve with the conjugate transposes of the matrices.",
-     .samples = "[2,3]=2,3,4,0,1,2 [3,2]; lower=false [2,3]=1,2,0,2,3,4 [3,1]; adjoint=true "
-                "[2,3]=2,3,4,0,1,2 [3,2]",
      .devices = DENSE_DEVICES,
      .shape = banded_shape,
      .compute = compute_banded,
