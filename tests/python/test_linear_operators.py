@@ -214,3 +214,18 @@ def test_conjugate_gradient():
     state = L.experimental.conjugate_gradient(operator, rhs, tol=1e-12, max_iter=50)
     expected = numpy.linalg.solve(operator.to_dense().numpy(), rhs[..., None])[..., 0]
     assert numpy.allclose(state.x.numpy(), expected, atol=1e-8)
+
+
+def test_variables():
+    diag, u = tf.Variable([1.0, 2.0]), tf.Variable([[1.0], [1.0]])
+    base = L.LinearOperatorDiag(diag, is_positive_definite=True)
+    operator = L.LinearOperatorLowRankUpdate(base, u)
+    assert {v.ref() for v in operator.variables} == {diag.ref(), u.ref()}
+    diag.assign([3.0, 4.0])
+    assert operator.to_dense().numpy().tolist() == [[4.0, 1.0], [1.0, 5.0]]
+    with tf.GradientTape() as tape:
+        y = tf.reduce_sum(operator.diag_part())
+    assert tape.gradient(y, diag).numpy().tolist() == [1.0, 1.0]
+    for kind in (L.LinearOperatorFullMatrix, L.LinearOperatorLowerTriangular):
+        matrix = tf.Variable([[1.0, 0.0], [0.0, 2.0]])
+        assert kind(matrix).determinant().numpy() == 2.0 and kind(matrix).variables

@@ -12,12 +12,19 @@ from situ._src.framework import errors
 from situ._src.framework.api import export, named
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import scope
+from situ._src.framework.module import Module
 from situ._src.framework.tensor_shape import Dimension, TensorShape, as_shape
 from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing takes long to import
     from situ._src.framework.type_aliases import Any, DTypeLike, Tensor, TensorLike
+
+
+def keep(x: Any, dtype: Any = None) -> Any:
+    """Returns a variable as it is, which the operator then reads whenever it is used, and anything
+    else as a tensor."""
+    return x if named("is_tensor")(x) and hasattr(x, "assign") else convert_to_tensor(x, dtype)
 
 
 def adjoint(x: Any) -> Any:
@@ -116,7 +123,7 @@ def no_assertion(name: str) -> Any:
 
 
 @export("linalg.LinearOperator")
-class LinearOperator:
+class LinearOperator(Module):
     """The base class of linear operators: batches of matrices with a structure.
 
     Args:
@@ -582,7 +589,7 @@ class LinearOperator:
     def to_dense(self, name: str = "to_dense") -> Any:
         """Returns the matrices as a tensor."""
         with self._scope(name):
-            dense = self._to_dense()
+            dense = convert_to_tensor(self._to_dense())
             dense.set_shape(self.shape)
             return dense
 
@@ -592,7 +599,7 @@ class LinearOperator:
     def diag_part(self, name: str = "diag_part") -> Any:
         """Returns the diagonals."""
         with self._scope(name):
-            return self._diag_part()
+            return convert_to_tensor(self._diag_part())
 
     def _trace(self):
         return op("Sum", self.diag_part(), [-1])

@@ -14,6 +14,7 @@ from situ._src.ops.linalg.linear_operator import (
     check,
     conj,
     join_shapes,
+    keep,
     no_assertion,
     product,
     real,
@@ -51,7 +52,7 @@ class _Circulant(LinearOperator):
             is_non_singular=is_non_singular, is_self_adjoint=is_self_adjoint,
             is_positive_definite=is_positive_definite, is_square=is_square,
         )  # fmt: skip
-        self._spectrum = convert_to_tensor(spectrum)
+        self._spectrum = keep(spectrum)
         rank = self._spectrum.shape.rank
         if rank is not None and rank < self._DEPTH:
             raise ValueError(

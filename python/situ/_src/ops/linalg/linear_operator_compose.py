@@ -9,13 +9,14 @@ import operator as python_operator
 
 from situ._src.framework.api import export, named
 from situ._src.framework.tensor_shape import TensorShape
-from situ._src.ops.array_ops import cast, convert_to_tensor, op
+from situ._src.ops.array_ops import cast, op
 from situ._src.ops.linalg.linear_operator import (
     LinearOperator,
     adjoint,
     conj,
     invalid,
     join_shapes,
+    keep,
     merge_batch,
     merge_batch_tensor,
     multiply,
@@ -581,9 +582,9 @@ class LinearOperatorLowRankUpdate(LinearOperator):
                 )
             is_diag_update_positive = True
         self._base, self._is_diag_update_positive = base_operator, is_diag_update_positive
-        self._u = convert_to_tensor(u, kind)
-        self._v = self._u if v is None else convert_to_tensor(v, kind)
-        self._diag_update = None if diag_update is None else convert_to_tensor(diag_update, kind)
+        self._u = keep(u, kind)
+        self._v = self._u if v is None else keep(v, kind)
+        self._diag_update = None if diag_update is None else keep(diag_update, kind)
         self._symmetric = v is None
         if v is None and base_operator.is_self_adjoint and self._real_diagonal():
             if is_self_adjoint is False:

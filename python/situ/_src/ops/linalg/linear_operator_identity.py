@@ -13,6 +13,7 @@ from situ._src.ops.linalg.linear_operator import (
     conj,
     invalid,
     join_shapes,
+    keep,
     no_assertion,
     product,
     shape_of,
@@ -229,7 +230,7 @@ class LinearOperatorScaledIdentity(LinearOperator):
             is_self_adjoint=is_self_adjoint, is_positive_definite=is_positive_definite,
             is_square=is_square, assert_proper_shapes=assert_proper_shapes, name=name,
         )  # fmt: skip
-        self._multiplier = convert_to_tensor(multiplier)
+        self._multiplier = keep(multiplier)
         if not is_square:
             raise ValueError("A ScaledIdentity operator is always square.")
         if not self._multiplier.dtype.is_complex:

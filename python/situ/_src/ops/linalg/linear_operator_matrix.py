@@ -16,6 +16,7 @@ from situ._src.ops.linalg.linear_operator import (
     conj,
     invalid,
     join_shapes,
+    keep,
     multiply,
     no_assertion,
     product,
@@ -63,7 +64,7 @@ class LinearOperatorFullMatrix(LinearOperator):
             matrix=matrix, is_non_singular=is_non_singular, is_self_adjoint=is_self_adjoint,
             is_positive_definite=is_positive_definite, is_square=is_square, name=name,
         )  # fmt: skip
-        self._matrix = convert_to_tensor(matrix)
+        self._matrix = keep(matrix)
         if self._matrix.dtype.name not in _TYPES:
             allowed = [as_dtype(kind) for kind in _TYPES]
             raise TypeError(
@@ -118,7 +119,7 @@ class LinearOperatorLowerTriangular(LinearOperator):
         )  # fmt: skip
         if is_square is False:
             raise ValueError("Only square lower triangular operators supported at this time.")
-        self._tril = convert_to_tensor(tril)
+        self._tril = keep(tril)
         if self._tril.shape.rank is not None and self._tril.shape.rank < 2:
             raise ValueError(f"Argument tril must have at least 2 dimensions.  Found: {self._tril}")
         super().__init__(
@@ -195,7 +196,7 @@ class LinearOperatorDiag(LinearOperator):
             diag=diag, is_non_singular=is_non_singular, is_self_adjoint=is_self_adjoint,
             is_positive_definite=is_positive_definite, is_square=is_square, name=name,
         )  # fmt: skip
-        self._diag = convert_to_tensor(diag)
+        self._diag = keep(diag)
         if self._diag.shape.rank == 0:
             raise ValueError(f"Argument diag must have at least 1 dimension.  Found: {self._diag}")
         if not self._diag.dtype.is_complex:
@@ -347,7 +348,7 @@ class LinearOperatorTridiag(LinearOperator):
             self._diagonals: Any = [convert_to_tensor(d) for d in diagonals]
             kind = self._diagonals[0].dtype
         elif diagonals_format in ("compact", "matrix"):
-            self._diagonals = convert_to_tensor(diagonals)
+            self._diagonals = keep(diagonals)
             kind = self._diagonals.dtype
         else:
             raise ValueError(
@@ -443,7 +444,7 @@ class LinearOperatorHouseholder(LinearOperator):
             is_self_adjoint=is_self_adjoint, is_positive_definite=is_positive_definite,
             is_square=is_square,
         )  # fmt: skip
-        self._axis = convert_to_tensor(reflection_axis)
+        self._axis = keep(reflection_axis)
         if self._axis.shape.rank == 0:
             raise ValueError(
                 f"Argument reflection_axis must have at least 1 dimension.  Found: {self._axis}"
