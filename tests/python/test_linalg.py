@@ -262,3 +262,11 @@ def test_errors():
         tf.linalg.solve(numpy.eye(2), numpy.ones([3, 1]))
     with pytest.raises(TypeError, match="float"):
         tf.linalg.pinv(numpy.ones([2, 2], "int32"))
+
+
+def test_half():
+    a = random("float64", 4, 3).astype("float16")
+    q, r = tf.linalg.qr(a)
+    assert q.dtype == tf.float16 and numpy.allclose(q.numpy() @ r.numpy(), a, atol=1e-2)
+    with pytest.raises((tf.errors.InvalidArgumentError, tf.errors.NotFoundError)):
+        tf.linalg.svd(a)  # no kernel, as in TensorFlow

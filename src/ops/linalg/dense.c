@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/half.h"
 #include "host/thread_pool.h"
 
 enum { THREAD_FLOPS = 1 << 16 }; /* worth a thread */
@@ -13,6 +14,14 @@ enum { THREAD_FLOPS = 1 << 16 }; /* worth a thread */
 static void load_real(const situ_tensor *tensor, int64_t at, int64_t count, double *to,
                       int64_t step) {
   const void *data = situ_tensor_data(tensor);
+  if (tensor->type == SITU_HALF) {
+    for (int64_t i = 0; i < count; i++) {
+      float value;
+      half_to_float((const uint16_t *)data + at + i, &value, 1);
+      to[i * step] = value;
+    }
+    return;
+  }
   const bool single = tensor->type == SITU_FLOAT || tensor->type == SITU_COMPLEX64;
   const float *floats = (const float *)data + at;
   const double *doubles = (const double *)data + at;
@@ -40,8 +49,11 @@ void dense_store(const struct dense *dense, int output, int64_t at, int64_t coun
   for (int64_t i = 0; i < count; i++)
     for (int64_t part = 0; part < parts; part++) {
       const double value = part < step ? ((const double *)from)[i * step + part] : 0;
-      if (single)
-        ((float *)dense->out[output])[(at + i) * parts + part] = (float)value;
+      const float rounded = (float)value;
+      if (tensor->type == SITU_HALF)
+        half_from_float(&rounded, (uint16_t *)dense->out[output] + at + i, 1);
+      else if (single)
+        ((float *)dense->out[output])[(at + i) * parts + part] = rounded;
       else
         ((double *)dense->out[output])[(at + i) * parts + part] = value;
     }

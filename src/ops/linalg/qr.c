@@ -119,7 +119,7 @@ static const struct op_def op_defs[] = {
      .doc = "QR decompositions of a batch of matrices: input = q * r.",
      .args = "input: Matrices [..., m, n].\n"
              "full_matrices: Return square q, else only its first min(m, n) columns.",
-     .devices = DENSE_DEVICES,
+     .devices = "CPU(" DENSE_TYPES ")",
      .shape = qr_shape,
      .compute = compute_qr,
      .grad = qr_grad},
