@@ -88,7 +88,7 @@ static void wrong_calls_are_refused(void **state) {
   refused("Add", "f", NULL, none, "takes 2 inputs");
   refused("Add", "fff", NULL, none, "takes 2 inputs");
   refused(
-      "Add", "ss", NULL, none,
+      "Mul", "ss", NULL, none,
       "Value for attr 'T' of string is not in the list of allowed values: float, double, int32, "
       "uint8, int16, int8, complex64, int64, bfloat16, uint16, complex128, half, uint32, uint64");
   refused("ConcatV2", "fi", NULL, none, "must be at least minimum 2");

@@ -163,6 +163,9 @@ static situ_status split_axis(const struct call *call, int axis_input, int rank,
   int64_t axis = 0;
   bool known;
   *at = -1;
+  const int64_t count = situ_shape_count(call->in[axis_input].shape);
+  if (count != SITU_ANY && count != 1)
+    return INVALID("split_dim_tensor must have exactly one element.");
   TRY(op_host_scalar(call, axis_input, &axis, &known));
   return known && rank != SITU_ANY ? op_wrap_axis(axis, rank, at) : NULL;
 }

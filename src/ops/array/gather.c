@@ -42,7 +42,12 @@ static situ_status gather_axes(const struct call *call, struct gather_axes *at) 
   int64_t axis = at->batch;
   bool known = true;
   if (call->n_in > 2) TRY(op_host_scalar(call, 2, &axis, &known));
-  if (known && rank != SITU_ANY) TRY(op_wrap_axis(axis, rank, &at->axis));
+  if (known && rank != SITU_ANY) {
+    const int64_t least = axis < 0 ? -axis : axis + 1;
+    if (least > rank)
+      return INVALID("Shape must be at least rank %lld but is rank %d", (long long)least, rank);
+    TRY(op_wrap_axis(axis, rank, &at->axis));
+  }
   return check_batch(call, at);
 }
 
@@ -52,9 +57,12 @@ static situ_status gather_shape(struct call *call) {
   struct gather_axes at;
   *out = SITU_ANY_SHAPE;
   TRY(gather_axes(call, &at));
-  if (at.axis < 0 || indices->rank == SITU_ANY) return NULL;
+  if (in->rank == SITU_ANY || in->rank == 0 || indices->rank == SITU_ANY) return NULL;
   if (in->rank - 1 + indices->rank - at.batch > SITU_MAX_RANK)
     return INVALID("A tensor has at most %d dimensions", (int)SITU_MAX_RANK);
+  out->rank = in->rank - 1 + indices->rank - at.batch;
+  for (int d = 0; d < out->rank; d++) out->dim[d] = SITU_ANY;
+  if (at.axis < 0) return NULL;
   out->rank = 0;
   for (int d = 0; d < at.axis; d++) {
     const bool shared = d < at.batch && in->dim[d] == SITU_ANY;

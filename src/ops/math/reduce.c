@@ -318,7 +318,8 @@ static situ_status record_place(struct call *call, const struct kernel *narrow,
   TRY(place_check(in, axis));
   for (int d = axis + 1; d < in->rank; d++) inner *= in->dim[d];
   const int64_t length = in->dim[axis], lanes = op_lanes_across(length, inner);
-  return LAUNCH_LANES(call, kernel, call->in[0].type, n, lanes, max_i64(1, UNIT / length),
+  const situ_type type = call->in[0].type == SITU_BOOL ? SITU_UINT8 : call->in[0].type;
+  return LAUNCH_LANES(call, kernel, type, n, lanes, max_i64(1, UNIT / length),
                       (double)n * (double)length, ARG_IN(call, 0), ARG_OUT(call, 0),
                       ARG_INT(length), ARG_INT(inner), ARG_INT(n), ARG_INT(lanes));
 }
@@ -492,7 +493,8 @@ static const struct op_def op_defs[] = {
     {.name = "ArgMax",
      .inputs = "input:T dimension:Tidx",
      .outputs = "output:output_type",
-     .attrs = NUMBERS "Tidx:{int32 int64}=int32 output_type:{int32 int64}=int64",
+     .attrs =
+         "T:{" TYPE_NAMES_ANY "} Tidx:{int16 int32 int64}=int32 output_type:{int32 int64}=int64",
      .python = "argmax math.argmax",
      .doc = "The index of the largest element along a dimension; the first one of equal elements.",
      .args = "input: Tensor of rank 1 or more.\n"
@@ -508,7 +510,8 @@ static const struct op_def op_defs[] = {
     {.name = "ArgMin",
      .inputs = "input:T dimension:Tidx",
      .outputs = "output:output_type",
-     .attrs = NUMBERS "Tidx:{int32 int64}=int32 output_type:{int32 int64}=int64",
+     .attrs =
+         "T:{" TYPE_NAMES_ANY "} Tidx:{int16 int32 int64}=int32 output_type:{int32 int64}=int64",
      .python = "argmin math.argmin",
      .doc = "The index of the smallest element along a dimension; the first one of equal elements.",
      .args = "input: Tensor of rank 1 or more.\n"

@@ -14,17 +14,32 @@ enum { WORD = 512 }; /* the longest double with 20 digits behind the point is sh
  * integers. */
 struct format {
   char real[64], whole[64], natural[64];
+  int64_t width; /* of strings; negative: aligned left */
 };
+
+/* Only reals have digits behind the point. */
+static situ_status check_type(const struct call *call, int64_t precision, bool notation) {
+  const situ_type type = call->in[0].type;
+  if (type_is_real(type) || type_is_complex(type)) return NULL;
+  if (notation)
+    return INVALID("scientific and shortest format not supported for datatype %s",
+                   situ_type_name(type));
+  if (precision > -1)
+    return INVALID("precision not supported for datatype %s", situ_type_name(type));
+  return NULL;
+}
 
 static situ_status read_format(const struct call *call, struct format *out) {
   const int64_t precision = call_integer(call, "precision"), width = call_integer(call, "width");
   const char *fill = call_text(call, "fill");
   const bool scientific = call_bool(call, "scientific"), shortest = call_bool(call, "shortest");
+  TRY(check_type(call, precision, scientific || shortest));
   if (precision > 100 || width > 100)
     return INVALID("AsString: precision and width are at most 100.");
+  if (strlen(fill) > 1) return INVALID("Fill string must be one or fewer characters");
   if (scientific && shortest) return INVALID("Cannot select both scientific and shortest notation");
-  if (strlen(fill) > 1 || !strchr(" 0-+", *fill))
-    return INVALID("Fill argument not supported: \"%s\"", fill);
+  if (!strchr(" 0-+#", *fill)) return INVALID("Fill argument not supported: \"%s\"", fill);
+  out->width = width < 0 ? 0 : *fill == '-' ? -width : width;
   char head[32] = "%", tail[32] = "";
   if (*fill) snprintf(head, sizeof head, "%%%s", fill);
   if (width > -1) snprintf(head + strlen(head), 8, "%lld", (long long)width);
@@ -70,6 +85,17 @@ static int write_one(const struct format *format, const situ_tensor *tensor, int
 }
 #pragma GCC diagnostic pop
 
+/* A string with blanks in front up to a width, behind it if the width is negative. */
+static situ_string pad(struct arena *arena, situ_string text, int64_t width) {
+  const size_t size = (size_t)(width < 0 ? -width : width);
+  if (size <= text.length) return text;
+  char *padded = arena_alloc(arena, size);
+  if (!padded) return text;
+  memset(padded, ' ', size);
+  if (text.length) memcpy(padded + (width < 0 ? 0 : size - text.length), text.data, text.length);
+  return (situ_string){padded, size};
+}
+
 static situ_status compute_as_string(struct compute *compute) {
   struct format format;
   TRY(read_format(compute->call, &format));
@@ -80,6 +106,10 @@ static situ_status compute_as_string(struct compute *compute) {
   struct arena arena = {0};
   for (int64_t i = 0; texts && i < n; i++) {
     char word[WORD];
+    if (in->type == SITU_STRING) {
+      texts[i] = pad(&arena, situ_tensor_string(in, i), format.width);
+      continue;
+    }
     const int length = write_one(&format, in, i, word);
     const size_t size = length < WORD ? (size_t)length : WORD - 1;
     texts[i] = (situ_string){arena_strndup(&arena, word, size), size};
@@ -96,11 +126,11 @@ static const struct op_def op_defs[] = {
     {.name = "AsString",
      .inputs = "input:T",
      .outputs = "output:string",
-     .attrs = "T:{" NUMERIC "} precision:int=-1 "
+     .attrs = "T:{" ALL_TYPES "} precision:int=-1 "
               "scientific:bool=false shortest:bool=false width:int=-1 fill:string=''",
      .python = "as_string strings.as_string",
      .doc = "Formats elements as strings.",
-     .args = "input: Tensor of numbers or booleans.\n"
+     .args = "input: Tensor of numbers, booleans or strings.\n"
              "precision: Digits after the decimal point of reals; -1 selects the default.\n"
              "scientific: Use the exponential notation of %e.\n"
              "shortest: Use the shorter one of %e and %f, as %g.\n"

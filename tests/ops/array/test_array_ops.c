@@ -67,7 +67,7 @@ static const struct wrong table[] = {
     {"Split", {"i:1", "f[2,3]"}, "num_split", 2, "should evenly divide the split dimension"},
     {"Tile", {"f[2,3]", "i2"}, NULL, 0, "vector of length 2 but got length 1"},
     {"Pad", {"f[2,3]", "i1,1"}, NULL, 0, "paddings must be a matrix with 2 columns"},
-    {"GatherV2", {"f[2,3]", "i0", "i:2"}, NULL, 0, "[-2, 2), but got 2"},
+    {"GatherV2", {"f[2,3]", "i0", "i:2"}, NULL, 0, "must be at least rank 3 but is rank 2"},
     {"Range", {"i:0", "i:5", "i:0"}, NULL, 0, "Requires delta != 0"},
     {"Range", {"i:5", "i:0", "i:1"}, NULL, 0, "Requires start <= limit when delta > 0"},
     {"AddN", {"f[2]", "f[3]"}, NULL, 0, "must have the same size and shape"},

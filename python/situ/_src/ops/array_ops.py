@@ -352,7 +352,7 @@ def unstack(
             raise ValueError(f"Argument `axis` = {axis} not in range [{-known.rank}, {known.rank})")
         num = None if known.rank is None else known.as_list()[axis]
         if num is None:
-            raise ValueError(f"Cannot infer num from shape {value.shape}")
+            raise ValueError(f"Cannot infer argument `num` from shape {value.shape}")
     if num == 0 and 0 in tensor_shape.as_shape(value.shape):
         return []
     return op("Unpack", value, num=num, axis=axis, name=name)
@@ -383,14 +383,17 @@ def split(
     """
     if isinstance(num_or_size_splits, int):
         return op("Split", axis, value, num_split=num_or_size_splits, name=name)
-    return op(
-        "SplitV",
-        value,
-        num_or_size_splits,
-        axis,
-        num_split=num or len(num_or_size_splits),
-        name=name,
-    )
+    sizes = convert_to_tensor(num_or_size_splits)
+    if sizes.shape.ndims == 0:
+        raise ValueError(
+            "Rank-0 tensors are not supported as the num_or_size_splits argument to split. "
+            f"Argument provided: {num_or_size_splits}"
+        )
+    if num is None:
+        num = None if sizes.shape.ndims is None else sizes.shape.as_list()[0]
+        if num is None:
+            raise ValueError(f"Cannot infer argument `num` from shape {num_or_size_splits}")
+    return op("SplitV", value, sizes, axis, num_split=num, name=name)
 
 
 @export(v1=("gather", "manip.gather"))
@@ -409,8 +412,7 @@ def gather(
       indices: A tensor of int32 or int64.
       validate_indices: Ignored; indices are always checked.
       axis: The dimension of `params` that `indices` index; by default `batch_dims`.
-      batch_dims: The number of leading dimensions that `params` and `indices` share. If it is not
-        0, both must have known ranks.
+      batch_dims: The number of leading dimensions that `params` and `indices` share.
       name: A name for the operation (optional).
 
     Returns:
@@ -447,8 +449,7 @@ def gather_v2(
       indices: A tensor of int32 or int64.
       validate_indices: Ignored; indices are always checked.
       axis: The dimension of `params` that `indices` index; by default `batch_dims`.
-      batch_dims: The number of leading dimensions that `params` and `indices` share. If it is not
-        0, both must have known ranks.
+      batch_dims: The number of leading dimensions that `params` and `indices` share.
       name: A name for the operation (optional).
 
     Returns:
@@ -720,7 +721,10 @@ def pad(
     if mode.upper() in ("REFLECT", "SYMMETRIC"):
         return op("MirrorPad", tensor, paddings, mode=mode.upper(), name=name)
     if mode.upper() != "CONSTANT":
-        raise ValueError(f"Unknown padding mode: {mode}")
+        raise ValueError(
+            "Value of argument `mode` expected to be one of 'CONSTANT', 'REFLECT' or 'SYMMETRIC'. "
+            f"Received `mode` = {mode.upper()}"
+        )
     if isinstance(constant_values, (int, float)) and constant_values == 0:
         return op("Pad", tensor, paddings, name=name)
     return op("PadV2", tensor, paddings, constant_values, name=name)

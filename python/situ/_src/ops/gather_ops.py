@@ -212,53 +212,8 @@ def sequence_mask(
 def gather_in_batches(params, indices, axis, batch_dims, name=None):
     """Gathers with batch_dims: the leading dimensions of params and indices are batch
     dimensions."""
-    with scope(name, "GatherV2") as full:
-        return _gather_in_batches(params, indices, axis, batch_dims, full)
-
-
-def _gather_in_batches(params, indices, axis, batch_dims, full):
-    params, indices = convert_to_tensor(params), convert_to_tensor(indices)
-    rank, indices_rank = params.shape.ndims, indices.shape.ndims
-    if rank is None or indices_rank is None:
-        raise ValueError("gather with batch_dims needs tensors of known rank.")
-    batch = batch_dims + indices_rank if batch_dims < 0 else batch_dims
-    axis = batch if axis is None else axis + rank if axis < 0 else axis
-    if not 0 <= batch <= min(indices_rank, rank - 1) or axis < batch:
-        raise ValueError(
-            f"batch_dims = {batch_dims} must be at most axis = {axis} and less than "
-            f"the rank of params ({rank}) and at most that of indices ({indices_rank})."
-        )
-    between = list(range(batch, axis))
-    if between:  # move the axis next to the batch dimensions, then back
-        order = [*range(batch), axis, *between, *range(axis + 1, rank)]
-        result = _gather_in_batches(op("Transpose", params, order), indices, batch, batch, None)
-        new = list(range(batch, indices_rank))
-        rest = list(range(indices_rank + len(between), indices_rank + rank - batch - 1))
-        moved = [indices_rank + i for i in range(len(between))]
-        return op("Transpose", result, [*range(batch), *moved, *new, *rest], name=full)
-    sizes, counts = op("Shape", params), op("Shape", indices)
-    batch_count = op("Prod", op("Slice", sizes, [0], [batch]), [0])
-    rows = op("Slice", sizes, [batch], [1])
-    behind = op("Slice", sizes, [batch + 1], [-1])
-    flat = op("Reshape", params, op("ConcatV2", [rows * batch_count, behind], 0))
-    first = op("Range", constant(0, "int32"), batch_count, constant(1, "int32")) * rows
-    first = op(
-        "Reshape",
-        first,
-        op(
-            "ConcatV2",
-            [op("Slice", counts, [0], [batch]), constant([1] * (indices_rank - batch), "int32")],
-            0,
-        ),
-    )
-    fits = op(
-        "LogicalAnd",
-        op("GreaterEqual", indices, constant(0, indices.dtype)),
-        op("Less", indices, cast(rows, indices.dtype)),
-    )
-    at = indices + cast(first, indices.dtype)  # -1: out of range
-    at = op("SelectV2", fits, at, constant(-1, indices.dtype))
-    return op("GatherV2", flat, at, 0, name=full)
+    axis = batch_dims if axis is None else axis
+    return op("GatherV2", params, indices, axis, batch_dims=batch_dims, name=name)
 
 
 @export(v1="batch_gather")

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test_gather.py: tf.gather with batch dimensions and unknown shapes; split and as_string."""
+
+import numpy
+import pytest
+
+import situ as tf
+
+SPEC = {"params": tf.TensorSpec(None, tf.float64), "indices": tf.TensorSpec(None, tf.int32)}
+
+
+@pytest.mark.parametrize(
+    ("shape", "indices", "axis", "batch"),
+    [
+        ([2, 4], [[2, 1], [0, 3]], None, 1),
+        ([2, 2, 2], [[[0, 1], [1, 0]], [[0, 0], [1, 1]]], None, 2),
+        ([2, 4], [2, 1], None, 1),
+        ([2, 2, 3], [[[0, 1, 2, 1]], [[2, 1, 2, 1]]], 2, 1),
+        ([2, 3], [1, 0], 1, 0),
+    ],
+)
+def test_batches_of_unknown_rank_and_their_gradients(shape, indices, axis, batch):
+    params = numpy.arange(numpy.prod(shape), dtype="float64").reshape(shape)
+
+    def gather(params, indices):
+        return tf.gather(params, indices, axis=axis, batch_dims=batch)
+
+    def gradient(function):
+        x = tf.constant(params)
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = function(x, tf.constant(indices))
+            total = tf.reduce_sum(y * y)
+        return y.numpy(), tf.convert_to_tensor(tape.gradient(total, x)).numpy()
+
+    unknown = tf.function(gather, input_signature=list(SPEC.values()))
+    for expected, result in zip(gradient(gather), gradient(unknown)):
+        assert expected.tolist() == result.tolist()
+
+
+def test_negative_batch_dims():
+    result = tf.gather([[10, 11, 12], [20, 21, 22]], [[2, 1], [0, 0]], batch_dims=-1)
+    assert result.numpy().tolist() == [[12, 11], [20, 20]]
+
+
+def test_rank_is_known_without_the_axis():
+    with tf.Graph().as_default():
+        axis = tf.compat.v1.placeholder(tf.int32)
+        assert tf.gather(tf.zeros([2, 3]), [[0]], axis=axis).shape.as_list() == [None] * 3
+
+
+def test_bad_axis():
+    with pytest.raises(tf.errors.InvalidArgumentError, match="at least rank 2 but is rank 1"):
+        tf.gather([1, 2, 3], 0, axis=1)
+
+
+def test_split_infers_num_from_a_tensor():
+    with tf.Graph().as_default():
+        sizes = tf.compat.v1.placeholder(tf.int32, [3])
+        assert len(tf.split(tf.zeros([6]), sizes)) == 3
+        unknown = tf.compat.v1.placeholder(tf.int32)
+        with pytest.raises(ValueError, match="Cannot infer argument `num` from shape"):
+            tf.split(tf.zeros([6]), unknown)
+    with pytest.raises(ValueError, match="Rank-0 tensors are not supported"):
+        tf.split(tf.zeros([6]), tf.constant(2))
+
+
+def test_as_string_of_strings_and_its_errors():
+    assert tf.strings.as_string(["a", "bcd"], width=3).numpy().tolist() == [b"  a", b"bcd"]
+    assert tf.strings.as_string("", fill="-").numpy() == b""
+    for kwargs, message in (
+        ({"scientific": True}, "scientific and shortest format not supported for datatype int32"),
+        ({"precision": 0}, "precision not supported for datatype int32"),
+        ({"fill": "ab"}, "Fill string must be one or fewer characters"),
+    ):
+        with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+            tf.strings.as_string([1], **kwargs)
+
+
+def test_argmax_of_booleans():
+    assert tf.argmax([[False, True], [True, True]], axis=1).numpy().tolist() == [1, 0]
