@@ -59,6 +59,8 @@
   X(py_func) \
   X(iterator_ops) \
   X(if_while) \
+  X(batch) \
+  X(unbatch) \
   X(tensor_list) \
   X(function_tape) \
   X(collective_ops) \

@@ -64,23 +64,30 @@ situ_status compute_wait(const struct compute *compute, pthread_cond_t *conditio
   return status;
 }
 
-situ_status compute_resource(const struct compute *compute, const struct resource_kind *kind,
-                             situ_status (*create)(void *context, struct resource **out),
-                             void *context) {
+situ_status compute_find_resource(const struct compute *compute, const struct resource_kind *kind,
+                                  situ_status (*create)(void *context, struct resource **out),
+                                  void *context, struct resource **out) {
   const struct call *call = compute->call;
   struct resources *resources = compute->services->resources;
   const char *shared = call_text(call, "shared_name");
   const char *key = *shared || resources->anonymous ? shared : call->node;
-  struct resource *resource = NULL;
   struct strbuf container = {0}; /* the default one of a task, or a container of it */
   if (compute->task) strbuf_appendf(&container, "%s%c", compute->task, RESOURCE_TASK_END);
   strbuf_appendf(&container, "%s", call_text(call, "container"));
   situ_status status = container.failed ? NO_MEMORY() : NULL;
   if (!status)
     status = resource_find(resources, kind, strbuf_get(&container), key,
-                           *shared ? NULL : call->node, create, context, &resource);
+                           *shared ? NULL : call->node, create, context, out);
   strbuf_free(&container);
-  return status ? status : resource_handle(resource, &compute->out[0]);
+  return status;
+}
+
+situ_status compute_resource(const struct compute *compute, const struct resource_kind *kind,
+                             situ_status (*create)(void *context, struct resource **out),
+                             void *context) {
+  struct resource *resource = NULL;
+  TRY(compute_find_resource(compute, kind, create, context, &resource));
+  return resource_handle(resource, &compute->out[0]);
 }
 
 situ_status compute_handle(const struct compute *compute, int index,

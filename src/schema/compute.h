@@ -69,7 +69,12 @@ situ_status compute_ask(const struct compute *compute, const char *what) SITU_MU
 situ_status compute_interrupted(const char *what) SITU_MUST_USE;
 
 /* Finds or creates the resource named by the attributes container and shared_name (default: the
- * node name), and returns its handle as output 0. */
+ * node name). The caller gets a reference. */
+situ_status compute_find_resource(const struct compute *compute, const struct resource_kind *kind,
+                                  situ_status (*create)(void *context, struct resource **out),
+                                  void *context, struct resource **out) SITU_MUST_USE;
+
+/* As compute_find_resource, and returns the handle of the resource as output 0. */
 situ_status compute_resource(const struct compute *compute, const struct resource_kind *kind,
                              situ_status (*create)(void *context, struct resource **out),
                              void *context) SITU_MUST_USE;

@@ -21,6 +21,7 @@ from ops_random import RANDOM
 from ops_rows import ROWS
 from ops_scan import SCAN
 from ops_train import TRAIN
+from ops_warp import WARP
 
 
 def each(function):
@@ -277,7 +278,7 @@ OTHERS = {
 }
 
 
-OURS = {**ROWS, **IMAGE, **MATRIX, **SCAN, **NORM}
+OURS = {**ROWS, **IMAGE, **MATRIX, **SCAN, **NORM, **WARP}
 
 
 def wide(entry):

@@ -47,6 +47,22 @@ def norm_grad(attrs, dy, x, scale, mean, variance, *rest):
             np.zeros(0)]
 
 
-NORM = {"FusedBatchNorm": norm(0), "FusedBatchNormV2": norm(0), "FusedBatchNormV3": norm(1),
+def norm_global(attrs, t, m, v, beta, gamma):
+    scale = gamma if attrs["scale_after_normalization"] else 1
+    return (t - m) / np.sqrt(v + float(attrs["variance_epsilon"])) * scale + beta
+
+
+def norm_global_grad(attrs, t, m, v, gamma, dy):
+    inverse = 1 / np.sqrt(v + float(attrs["variance_epsilon"]))
+    scale = gamma if attrs["scale_after_normalization"] else 1
+    total, product = dy.sum((0, 1, 2)), (dy * (t - m)).sum((0, 1, 2))
+    dg = product * inverse if attrs["scale_after_normalization"] else 0 * v
+    return [dy * inverse * scale, -total * scale * inverse, -0.5 * product * scale * inverse ** 3,
+            total, dg]
+
+
+NORM = {"BatchNormWithGlobalNormalization": norm_global,
+        "BatchNormWithGlobalNormalizationGrad": norm_global_grad,
+        "FusedBatchNorm": norm(0), "FusedBatchNormV2": norm(0), "FusedBatchNormV3": norm(1),
         "FusedBatchNormGrad": norm_grad, "FusedBatchNormGradV2": norm_grad,
         "FusedBatchNormGradV3": norm_grad}

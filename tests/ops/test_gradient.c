@@ -217,6 +217,8 @@ static void check_second(struct made *made) {
 static bool is_plain(const struct schema *schema) {
   /* Of updates of one place the last one counts, but each gets the gradient, as in TensorFlow. */
   if (!strcmp(schema->op->name, "TensorScatterUpdate")) return false;
+  /* The gradient is the image under the inverse transform, as in TensorFlow. */
+  if (!strncmp(schema->op->name, "ImageProjectiveTransform", 24)) return false;
   const unsigned special = OP_CONSTANT | OP_FED | OP_VARIABLE | OP_NO_GRADIENT | OP_STATEFUL;
   return schema->op->grad && !schema->inputs[0].is_ref && !(schema->op->flags & special);
 }

@@ -127,7 +127,7 @@ static const struct op_def op_defs[] = {
      .args = IMAGE_ARGS,
      .samples = "interpolation='NEAREST' [1,3,4,2] [1,8]=1,0,1,0,1,0,0,0 [2]=3,4; "
                 "interpolation='BILINEAR' fill_mode='REFLECT' [2,3,4,1] "
-                "[1,8]=0.5,0.25,1,0,1,0.5,0,0.25 [2]=4,5",
+                "[1,8]=0.5,0.25,1,0,1,0.5,0,0 [2]=4,5",
      .host = "output_shape",
      .devices = EVERYWHERE,
      .shape = transform_shape,
@@ -141,7 +141,7 @@ static const struct op_def op_defs[] = {
      .doc = IMAGE_DOC ". Outside of the image is a given value.",
      .args = IMAGE_ARGS "\nfill_value: Value outside of the image.",
      .samples = "interpolation='NEAREST' fill_mode='WRAP' [1,3,4,2] [1,8]=1,0,1,0,1,0,0,0 [2]=3,4 "
-                "[]=2; interpolation='BILINEAR' [2,3,4,1] [1,8]=0.5,0.25,1,0,1,0.5,0,0.25 [2]=4,5 "
+                "[]=2; interpolation='BILINEAR' [2,3,4,1] [1,8]=0.5,0.25,1,0,1,0.5,0,0 [2]=4,5 "
                 "[]=3; interpolation='BILINEAR' fill_mode='NEAREST' [1,2,2,1] "
                 "[1,8]=2,0,-1,0,2,0,0,0 [2]=3,3 []=1",
      .host = "output_shape",

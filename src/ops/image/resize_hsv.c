@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * resize_hsv.c: image resizing and RGB/HSV conversion, with gradients. */
 #include "ops/gradient.h"
+#include "ops/math/cast.h"
 #include "ops/ops.h"
 #include "schema/schema.h"
 #include "tensor/shape.h"
@@ -100,13 +101,28 @@ static situ_status record_area(struct call *call) {
   return record_resize(call, &resize_area_kernel, false);
 }
 
+/* A slot with the elements of another slot as float. */
+static situ_status widen(struct call *call, situ_type type, int32_t from, int64_t n,
+                         int32_t *slot) {
+  TRY(call_scratch(call, (size_t)n * sizeof(float), slot));
+  return cast_record(call, type, from, SITU_FLOAT, *slot, n);
+}
+
+/* Sums of 16-bit types are computed in float. */
 static situ_status record_grad(struct call *call, const struct kernel *kernel) {
   const situ_shape *dy = &call->in[0].shape, *dx = &call->out[0].shape;
-  const int64_t n = dx->dim[0] * dx->dim[3];
+  const situ_type type = call->out[0].type;
+  const bool narrow = type == SITU_HALF || type == SITU_BFLOAT16;
+  const int64_t n = dx->dim[0] * dx->dim[3], count = situ_shape_count(*dx);
   int64_t sizes[SITU_MAX_RANK];
+  int32_t from = call->in[0].slot, to = call->out[0].slot;
+  if (narrow && call->in[0].type != SITU_FLOAT)
+    TRY(widen(call, type, from, situ_shape_count(*dy), &from));
+  if (narrow) TRY(call_scratch(call, (size_t)count * sizeof(float), &to));
   describe(call, dx, dy, call_bool(call, "half_pixel_centers"), sizes);
-  return LAUNCH(call, kernel, call->out[0].type, n, 1, (double)situ_shape_count(*dy) * 16,
-                ARG_IN(call, 0), ARG_OUT(call, 0), ARG_INTS(sizes), ARG_INT(n));
+  TRY(LAUNCH(call, kernel, narrow ? SITU_FLOAT : type, n, 1, (double)situ_shape_count(*dy) * 16,
+             ARG_AT(from), ARG_AT(to), ARG_INTS(sizes), ARG_INT(n)));
+  return narrow ? cast_record(call, SITU_FLOAT, to, type, call->out[0].slot, count) : NULL;
 }
 
 static situ_status record_bilinear_grad(struct call *call) {

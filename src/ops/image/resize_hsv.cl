@@ -199,7 +199,7 @@ KERNEL(resize_bicubic_grad, IN(float, dy), OUT(T, dx), SIZES(in), SIZE(n)) {
       const C g = (C)dy[((image * in[2] + h) * in[3] + w) * in[4] + c];
       for (int k = 0; k < 16; k++) {
         const i64 at = (image * plane + down.at[k / 4] * in[1] + across.at[k % 4]) * in[4] + c;
-        dx[at] = (T)((C)dx[at] + g * (C)(down.weight[k / 4] * across.weight[k % 4]));
+        dx[at] = (T)((C)dx[at] + g * (C)down.weight[k / 4] * (C)across.weight[k % 4]);
       }
     }
   }

@@ -239,8 +239,6 @@ static const struct op_def op_defs[] = {
      .doc = "Resizes images with a filter, a scale and a translation.",
      .args = "images: Images [batch, height, width, channels].\n"
              "size: New height and width.\n" SCALE_ARGS,
-     .samples = "[1,3,4,2] [2]=5,2 [2]=1.5,0.5 [2]=0,0.5; kernel_type='keyscubic' antialias=false "
-                "[2,2,2,1] [2]=3,3 [2]=1.5,1.5 [2]=0,0",
      .host = "size",
      .devices = "CPU",
      .shape = scale_shape,
@@ -254,7 +252,6 @@ static const struct op_def op_defs[] = {
      .doc = "The gradient of ScaleAndTranslate.",
      .args = "grads: Gradient of the resized images.\n"
              "original_image: Images before resizing.\n" SCALE_ARGS,
-     .samples = "[1,5,2,2] [1,3,4,2] [2]=1.5,0.5 [2]=0,0.5",
      .devices = "CPU",
      .shape = scale_grad_shape,
      .compute = compute_scale_grad,

@@ -110,7 +110,7 @@ static void wrong_orders(void **state) {
   refuses((int32_t[]){0, 1, 2}, 3, "transpose expects a vector of size 2");
   refuses((int32_t[]){0, 2}, 2, "2 is out of range [0 .. 2)");
   refuses((int32_t[]){1, 1}, 2, "missing from {permutation}");
-  refuses((int32_t[]){1}, -1, "perm must have rank 1");
+  refuses((int32_t[]){1}, -1, "Shape must be rank 1 but is rank 0 (perm)");
 }
 
 int main(void) {
