@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_resource_order.py: operations on queues run in program order in a tf.function."""
+"""test_resource_order.py: in a tf.function, operations on a queue run in program order."""
 
 import situ as tf
 

@@ -129,6 +129,12 @@ static situ_status is_true(situ_tensor *tensor, bool *out) {
   return NULL;
 }
 
+static situ_status compute_to_bool(struct compute *compute) {
+  bool truth = false;
+  TRY(is_true(compute->in[0], &truth));
+  return situ_tensor_create(SITU_BOOL, SITU_SCALAR, &truth, &compute->out[0]);
+}
+
 static situ_status choose(const struct compute *compute, const struct function **out) {
   bool truth = false;
   TRY(is_true(compute->in[0], &truth));
@@ -391,6 +397,17 @@ static situ_status compute_while_grad(struct compute *compute) {
   }
 
 static const struct op_def op_defs[] = {
+    {.name = "ToBool",
+     .inputs = "input:T",
+     .outputs = "output:bool",
+     .attrs = "T:type",
+     .python = "",
+     .doc = "Whether a scalar is not 0 or not empty, or another tensor has elements.",
+     .args = "input: Tensor of any type.",
+     .devices = "CPU",
+     .flags = OP_NO_GRADIENT,
+     .shape = op_scalar_shape,
+     .compute = compute_to_bool},
     IF("If", OP_STATEFUL),
     IF("StatelessIf", 0),
     WHILE("While", OP_STATEFUL),

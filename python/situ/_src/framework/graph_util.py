@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import Any
 
 import numpy
@@ -60,8 +61,8 @@ def extract_sub_graph(graph_def, dest_nodes: list) -> Any:
 
 
 def _with_nodes(graph_def, nodes):
-    """Returns a GraphDef with these nodes and the versions of another."""
-    return GraphDef(node=nodes, versions=graph_def.versions)
+    """Returns a GraphDef with these nodes, and the versions and functions of another."""
+    return GraphDef(node=nodes, versions=graph_def.versions, library=graph_def.library)
 
 
 def _constant(name, array, device):
@@ -103,29 +104,105 @@ def convert_variables_to_constants(
         and (variable_names_whitelist is None or n.name in variable_names_whitelist)
         and n.name not in (variable_names_blacklist or ())
     ]
-    reads = {n.name: _input_nodes(n)[0] for n in part.node if n.op == "ReadVariableOp"}
-    fetches = {name: name + ":0" for name in chosen if name not in reads.values()}
-    fetches.update({source: read + ":0" for read, source in reads.items() if source in chosen})
+    handles = {n.name for n in part.node if n.op == "VarHandleOp"}
+    reads = {}
+    for node in input_graph_def.node:
+        if node.op == "ReadVariableOp" and _input_nodes(node)[0] in handles:
+            reads.setdefault(_input_nodes(node)[0], node.name + ":0")
+    fetches = {name: reads[name] if name in handles else name + ":0" for name in chosen}
     return frozen(part, sess.run(fetches) if fetches else {})
 
 
 def frozen(graph_def, values):
-    """Replaces the variables of a GraphDef that `values` has by constants. Returns it."""
+    """Replaces the variables of a GraphDef that `values` has by constants, also where functions
+    use them. Returns it."""
+    handles = {}  # names of nodes and arguments that were handles -> the type of the value
     for node in graph_def.node:
         if node.name in values:
             array = numpy.asarray(values[node.name])
+            is_handle = node.op == "VarHandleOp"
             node.CopyFrom(_constant(node.name, array, node.device))
-        elif node.op == "ReadVariableOp" and _input_nodes(node)[0] in values:
-            kind = node.attr["dtype"].type
-            node.op = "Identity"
-            node.attr.clear()
-            node.attr["T"].type = kind
+            if is_handle:
+                handles[node.name] = node.attr["dtype"].type
+    functions = {f.signature.name: f for f in graph_def.library.function}
+    _freeze_uses(graph_def.node, handles, functions)
     return graph_def
+
+
+_RESOURCE = 20  # DT_RESOURCE
+_FORWARDING = ("Identity", "Switch", "Enter", "Exit", "NextIteration")
+_TYPE_LISTS = {
+    "If": ("Tin", 1),
+    "StatelessIf": ("Tin", 1),
+    "While": ("T", 0),
+    "StatelessWhile": ("T", 0),
+    "PartitionedCall": ("Tin", 0),
+    "StatefulPartitionedCall": ("Tin", 0),
+}
+
+
+def _freeze_uses(nodes, handles, functions, in_function=False):
+    """Changes nodes that use handles so that they use the values."""
+    changed = True
+    while changed:
+        before = len(handles)
+        for node in list(nodes):
+            source = _input_nodes(node)[0] if node.input else None
+            if node.op in _TYPE_LISTS:
+                _freeze_call(node, handles, functions)
+            elif source not in handles or node.name in handles:
+                continue
+            elif node.op in _FORWARDING:
+                node.attr["T"].type = handles[node.name] = handles[source]
+            elif node.op == "ReadVariableOp":
+                node.op = "Identity"
+                node.attr.clear()
+                node.attr["T"].type = handles[source]
+            elif node.op == "ResourceGather":
+                _freeze_gather(nodes, node, handles[source], in_function)
+        changed = len(handles) > before
+
+
+def _freeze_gather(nodes, node, kind, in_function):
+    indices = node.attr["Tindices"].type
+    batch_dims = node.attr["batch_dims"].i
+    axis = nodes.add()
+    axis.CopyFrom(_constant(node.name + "/axis", numpy.int32(0), node.device))
+    node.op = "GatherV2"
+    node.attr.clear()
+    node.input.append(axis.name + (":output:0" if in_function else ""))
+    node.attr["Tparams"].type, node.attr["Tindices"].type = kind, indices
+    node.attr["Taxis"].type = axis.attr["dtype"].type
+    node.attr["batch_dims"].i = batch_dims
+
+
+def _freeze_call(node, handles, functions):
+    """Changes the types of the arguments of a call, and the functions that it calls."""
+    name, first = _TYPE_LISTS[node.op]
+    types = node.attr[name].list.type
+    kinds = {}
+    sources = [i for i in node.input if not i.startswith("^")][first:]
+    for i, text in enumerate(sources):
+        source = text.partition(":")[0]
+        if source in handles and types[i] == _RESOURCE:
+            types[i] = kinds[i] = handles[source]
+    called = [a.func.name for a in node.attr.values() if a.WhichOneof("value") == "func"]
+    for function in (functions[n] for n in called if kinds and n in functions):
+        inside = {}
+        for i, kind in kinds.items():
+            function.signature.input_arg[i].type = kind
+            inside[function.signature.input_arg[i].name] = kind
+        _freeze_uses(function.node_def, inside, functions, True)
+        for argument in function.signature.output_arg:
+            source = function.ret[argument.name].partition(":")[0]
+            if source in inside and argument.type == _RESOURCE:
+                argument.type = inside[source]
 
 
 @_exported("remove_training_nodes")
 def remove_training_nodes(input_graph, protected_nodes: list | None = None) -> Any:
-    """Removes nodes that only training needs: CheckNumerics, and Identity without control edges.
+    """Removes nodes that only training needs: CheckNumerics, and Identity and StopGradient without
+    control edges with which no node is colocated.
 
     Args:
       input_graph: a GraphDef.
@@ -140,17 +217,23 @@ def remove_training_nodes(input_graph, protected_nodes: list | None = None) -> A
     for node in nodes:
         node.input[:] = [i for i in node.input if i.lstrip("^") not in checks]
     controls = {i[1:] for n in nodes for i in n.input if i.startswith("^")}
+    colocated = {
+        re.sub("^loc:@", "", group.decode())
+        for n in nodes
+        if "_class" in n.attr
+        for group in n.attr["_class"].list.s
+    }
     spliced = {
         n.name: n.input[0]
         for n in nodes
-        if n.op == "Identity"
-        and n.name not in kept | controls
+        if n.op in ("Identity", "StopGradient")
+        and n.name not in kept | controls | colocated
         and not any(i.startswith("^") for i in n.input)
     }
     nodes = [n for n in nodes if n.name not in spliced]
     for node in nodes:
         node.input[:] = [_followed(i, spliced) for i in node.input]
-    return GraphDef(node=nodes)
+    return GraphDef(node=nodes, library=input_graph.library)
 
 
 def _copy(node):

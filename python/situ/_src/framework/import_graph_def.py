@@ -89,6 +89,15 @@ def sorted_nodes(nodes: list) -> list:
     return out
 
 
+class _Outputs:
+    """The outputs of a node that became several operations."""
+
+    def __init__(self, outputs):
+        self.outputs = list(outputs)
+        self.op = self.outputs[0].op
+
+
+_RENAMED = {"Variable": "VariableV2"}
 _CALLS = ("PartitionedCall", "StatefulPartitionedCall")  # ops that call the function `f`
 
 
@@ -115,7 +124,7 @@ class Importer:
 
     def scopes(self, stack, node, attrs):
         controls = [self.operations[i[1:]] for i in node.input if i.startswith("^")]
-        controls += self._controls
+        controls = [getattr(c, "op", c) for c in controls] + self._controls
         stack.enter_context(self.graph.control_dependencies(None))
         if controls:
             stack.enter_context(self.graph.control_dependencies(controls))
@@ -173,11 +182,15 @@ class Importer:
         if called in self.library or node.op in _CALLS:
             self.operations[node.name] = self._call(node, called, inputs, name)
             return
+        if node.op in ("Switch", "Merge"):
+            self.operations[node.name] = self._switch_or_merge(node, inputs, name)
+            return
         attrs = {k: attr_value(v) for k, v in node.attr.items() if v.WhichOneof("value")}
         for key, value in attrs.items():
             if isinstance(value, _situ.Message):
                 attrs[key] = self._function(node, value.name, inputs)
-        if node.op not in OPS:
+        kind = _RENAMED.get(node.op, node.op)
+        if kind not in OPS:
             raise ValueError(f"No op named {node.op} in defined operations.")
         with contextlib.ExitStack() as stack:
             self.scopes(stack, node, attrs)
@@ -185,8 +198,19 @@ class Importer:
             if node.op == "Const":
                 result = convert_to_tensor(attrs["value"], attrs["dtype"], name + "/")
             else:
-                result = call_op(node.op, inputs, attrs, name + "/")
+                result = call_op(kind, inputs, attrs, name + "/")
         self.operations[node.name] = self._operation(result, name)
+
+    def _switch_or_merge(self, node, inputs, name):
+        """Adds a node of tf.cond of TensorFlow 1, see control_flow_ops.switch. Returns an object
+        with its outputs."""
+        from situ._src.ops import control_flow_ops
+
+        with contextlib.ExitStack() as stack:
+            self.scopes(stack, node, {})
+            if node.op == "Merge":
+                return _Outputs(control_flow_ops.merge(inputs, name + "/"))
+            return _Outputs(control_flow_ops.switch(*inputs, name=name + "/"))
 
     def _operation(self, result, name):
         """Returns the operation of the result of an op function."""
@@ -241,7 +265,7 @@ def _check_colocation(nodes, input_map):
                 )
 
 
-@export("graph_util.import_graph_def", v1="import_graph_def")
+@export("graph_util.import_graph_def", "import_graph_def", v1="import_graph_def")
 def import_graph_def(
     graph_def,
     input_map=None,

@@ -422,6 +422,7 @@ def _conditions(tensor):
             found[pred.name, side] = pred, side
             pending.append(pred.op)
         pending.extend(x.op for x in node.inputs)
+        pending.extend(node.control_inputs)
     return list(found.values())
 
 

@@ -329,6 +329,21 @@ class Variable(metaclass=_VariableType):
         return definition.from_proto(RefVariable, variable_def, import_scope)
 
 
+@export("raw_ops.Variable")
+def raw_variable(shape, dtype, container="", shared_name="", name=None):
+    """Creates a reference variable: the former name of the op VariableV2.
+
+    Args:
+      shape: the shape.
+      dtype: the type.
+      container: the container of the variable.
+      shared_name: the name under which sessions share it.
+      name: a name for the operation.
+    """
+    options = dict(container=container, shared_name=shared_name, name=name or "Variable")
+    return op("VariableV2", shape=shape, dtype=dtype, **options)
+
+
 _ASSIGN_OPS = {"assign": "Assign", "assign_add": "AssignAdd", "assign_sub": "AssignSub"}
 
 
