@@ -37,10 +37,19 @@ void prune_bind_reference(struct builder *builder, const struct node *node) {
   *builder_value(builder, (struct edge){node->id, 0}) = *builder_value(builder, node->inputs[0]);
 }
 
+/* Whether a control input is a placeholder that is fed: there is nothing to wait for. */
+static bool is_fed_placeholder(const struct builder *builder, int32_t node) {
+  const struct op_def *op = builder->request->graph->nodes[node]->schema->op;
+  return op->flags & OP_FED && is_fed(builder, (struct edge){node, 0});
+}
+
+static void mark_control(struct builder *builder, int32_t node) {
+  if (!is_done(builder, node) && !is_fed_placeholder(builder, node)) builder->live[node] = LIVE_RUN;
+}
+
 static void mark_inputs(struct builder *builder, const struct node *node) {
   for (int32_t i = 0; i < node->n_inputs; i++) mark(builder, node->inputs[i]);
-  for (int32_t i = 0; i < node->n_controls; i++)
-    if (!is_done(builder, node->controls[i])) builder->live[node->controls[i]] = LIVE_RUN;
+  for (int32_t i = 0; i < node->n_controls; i++) mark_control(builder, node->controls[i]);
 }
 
 /* Numbers the outputs of live and fed nodes. */

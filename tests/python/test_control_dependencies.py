@@ -141,3 +141,16 @@ def test_a_fed_constant_needs_no_control_inputs(graph):
         assert session.run(v) == 0.0
         assert session.run(made * 2.0) == 10.0
         assert session.run(v) == 1.0
+
+
+def test_control_dependency_on_a_fed_placeholder():
+    p = tf.placeholder(tf.bool, name="p")
+    x = tf.placeholder(tf.float32, [None])
+    with tf.control_dependencies([p]):
+        y = x * 2.0
+        z = tf.cond(x[0] > 1.0, lambda: x * 2.0, lambda: x)
+    with tf.Session() as session:
+        assert list(session.run(y, {x: [1, 2], p: True})) == [2, 4]
+        assert list(session.run(z, {x: [1, 2], p: True})) == [1, 2]
+        with pytest.raises(tf.errors.InvalidArgumentError, match="must feed a value for .*'p'"):
+            session.run(y, {x: [1, 2]})

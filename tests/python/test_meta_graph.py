@@ -257,3 +257,17 @@ def test_errors_of_checkpoint_ops(tmp_path):
         arguments["shape_and_slices"] = ["2 0,1"]
         with pytest.raises(tf.errors.UnimplementedError, match="Slices"):
             session.run(ops.RestoreV2(dtypes=[tf.float32], **arguments))
+
+
+def test_loops_that_were_differentiated():
+    v = tf.get_variable("v", initializer=2.0)
+    _, x = tf.while_loop(lambda i, x: i < 2, lambda i, x: (i + 1, x * v), [0, tf.constant(3.0)])
+    tf.identity(x, "x")
+    before = tf.get_default_graph().as_graph_def().library
+    tf.gradients(x, v)
+    meta = tf.train.export_meta_graph()
+    assert meta.graph_def.library == before
+    with tf.Graph().as_default(), tf.Session() as session:
+        tf.train.import_meta_graph(meta)
+        session.run(tf.global_variables_initializer())
+        assert session.run("x:0") == 12

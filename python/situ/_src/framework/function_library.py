@@ -50,13 +50,26 @@ def _port_of(kind, attrs, index):
     raise ValueError(f"Op {kind} has no output {index}.")
 
 
+def _needed(nodes, outputs):
+    """Returns the names of the nodes that outputs depend on, in their order. A body that was
+    differentiated has those of its gradient, too."""
+    needed, pending = set(), list(outputs)
+    while pending:
+        name = pending.pop()
+        if name not in needed:
+            needed.add(name)
+            pending += [i.lstrip("^").partition(":")[0] for i in nodes[name].input]
+    return [name for name in nodes if name in needed]
+
+
 class _Writer:
     """Writes the body of one function."""
 
     def __init__(self, body, inputs, outputs):
         self._body, self._inputs, self._outputs = body, inputs, outputs
         self._arguments = dict(zip((t.op.name for t in inputs), _argument_names(inputs)))
-        self._nodes = {n.name: n for n in node_def.graph_def(body).node}
+        nodes = {n.name: n for n in node_def.graph_def(body).node}
+        self._nodes = {name: nodes[name] for name in _needed(nodes, [t.op.name for t in outputs])}
 
     def _reference(self, text):
         """Returns the name of an input of a node in the form of FunctionDefs."""

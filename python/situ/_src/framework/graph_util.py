@@ -233,7 +233,10 @@ def remove_training_nodes(input_graph, protected_nodes: list | None = None) -> A
     nodes = [n for n in nodes if n.name not in spliced]
     for node in nodes:
         node.input[:] = [_followed(i, spliced) for i in node.input]
-    return GraphDef(node=nodes, library=input_graph.library)
+    made = GraphDef(node=nodes)
+    if input_graph.library.function:
+        made.library.CopyFrom(input_graph.library)
+    return made
 
 
 def _copy(node):
