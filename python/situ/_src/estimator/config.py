@@ -56,7 +56,7 @@ class RunConfig:
       log_step_count_steps: Number of steps between log lines; 0 or None: none.
       train_distribute: Distribution strategy of training.
       device_fn: Device function of the graphs.
-      protocol: Protocol of servers; kept as an attribute. Estimators start no servers.
+      protocol: Protocol of servers; "grpc" by default.
       eval_distribute: Kept as an attribute. Evaluations run on one device, with the same results.
       experimental_distribute: Only None is supported; use train_distribute.
       experimental_max_worker_delay_secs, session_creation_timeout_secs: Kept as attributes: workers
@@ -136,17 +136,40 @@ class RunConfig:
         """Reads the cluster and the task of this process from TF_CONFIG."""
         tf_config = json.loads(os.environ.get("TF_CONFIG") or "{}")
         task = tf_config.get("task") or {}
-        self.cluster_spec = ClusterSpec(tf_config.get("cluster") or {})
         self.task_type = task.get("type") or "worker"
         self.task_id = int(task.get("index") or 0)
-        self.global_id_in_cluster = self.evaluation_master = None
-        jobs = tf_config.get("cluster") or {}
+        # The evaluator is not one of the tasks that train.
+        jobs = {} if self.task_type == "evaluator" else tf_config.get("cluster") or {}
+        self.cluster_spec = ClusterSpec(jobs)
         self.num_ps_replicas = len(jobs.get("ps") or ())
         self.num_worker_replicas = (
-            len(jobs.get("worker") or ()) + len(jobs.get("chief") or ()) if jobs else 1
+            len(jobs.get("worker") or ()) + len(jobs.get("chief") or ())
+            if jobs
+            else int(self.task_type != "evaluator")
         )
-        self.is_chief = not jobs or self.task_type in ("chief", "master")
+        self.is_chief = self.task_type in ("chief", "master") or (
+            not jobs and self.task_type != "evaluator"
+        )
         self.master, self.evaluation_master, self.service = "", "", None
+        self.global_id_in_cluster = self._global_id()
+        if self._values["train_distribute"] is None and self._is_one_of_several():
+            address = self.cluster_spec.task_address(self.task_type, self.task_id)
+            self.master = f"{self._values['protocol'] or 'grpc'}://{address}"
+
+    def _is_one_of_several(self):
+        """Whether the cluster has several tasks, and a chief that initializes the variables."""
+        spec = self.cluster_spec
+        several = sum(spec.num_tasks(job) for job in spec.jobs) > 1
+        return several and any(job in ("chief", "master") for job in spec.jobs)
+
+    def _global_id(self):
+        """Returns the index of this task among the chief, the workers and the parameter servers."""
+        spec, tasks = self.cluster_spec, []
+        for job in ("chief", "master", "worker", "ps"):
+            if job in spec.jobs:
+                tasks += [(job, index) for index in spec.task_indices(job)]
+        task = self.task_type, self.task_id
+        return tasks.index(task) if task in tasks else None
 
     def __getattr__(self, name):
         values = self.__dict__.get("_values", {})

@@ -166,10 +166,10 @@ class Estimator:
         hooks of the input.
         """
         set_seed(self._config.tf_random_seed)
-        step = create_global_step()
         strategy = self._config.train_distribute if mode == ModeKeys.TRAIN else None
         count = getattr(strategy, "num_replicas_in_sync", 1)
-        with device(self._config.device_fn):
+        with device(replicas.device_function(self._config, mode == ModeKeys.TRAIN)):
+            step = create_global_step()
             parts, hooks = inputs.call(input_fn, mode, self.params, self._config, count)
             if count > 1:
                 return step, replicas.build(strategy, self._replica, parts), hooks

@@ -167,7 +167,10 @@ class StopAfter(SessionRunHook):
 def open_for_reading(config, scaffold, path, hooks):
     """Returns a session with the variables of a checkpoint."""
     creator = ChiefSessionCreator(
-        scaffold, config.master, config.session_config, checkpoint_filename_with_path=path
+        scaffold,
+        config.evaluation_master,
+        config.session_config,
+        checkpoint_filename_with_path=path,
     )
     return MonitoredSession(creator, hooks)
 

@@ -5,6 +5,7 @@ import collections
 import os
 import time
 
+from situ._src.cluster.servers import Server
 from situ._src.estimator.estimator import Estimator
 from situ._src.framework import logs
 from situ._src.framework.api import export
@@ -149,11 +150,35 @@ class _Evaluations(CheckpointSaverListener):
         self._evaluate(global_step_value, True)
 
 
+def _evaluate_checkpoints(estimator, train_spec, eval_spec):
+    """Evaluates new checkpoints, at most every throttle_secs, until one has reached max_steps."""
+    last = train_spec.max_steps
+    evaluations, seen = _Evaluations(estimator, eval_spec, last), None
+    time.sleep(eval_spec.start_delay_secs)
+    while True:
+        begin, path = time.time(), estimator.latest_checkpoint()
+        if path is None:
+            logs.warn(
+                "Estimator is not trained yet. Will start an evaluation when a checkpoint is ready."
+            )
+        elif path != seen:
+            seen = path
+            step = int(estimator.get_variable_value("global_step"))
+            final = last is not None and step >= last
+            evaluations._evaluate(step, final)
+            if final:
+                return evaluations.results, evaluations.exports
+        time.sleep(max(0.0, eval_spec.throttle_secs - (time.time() - begin)))
+
+
 @export("estimator.train_and_evaluate")
 def train_and_evaluate(estimator, train_spec, eval_spec):
     """Trains an estimator and evaluates it at checkpoints and at the end.
 
-    The checkpoint at the beginning of training is not evaluated. All work happens in this process.
+    The checkpoint at the beginning of training is not evaluated. Without a cluster all work happens
+    in this process. With a cluster in TF_CONFIG every task calls this function: the chief and the
+    workers train with the variables of the parameter servers, which serve until these have ended;
+    the evaluator evaluates checkpoints until one has reached max_steps.
 
     Args:
       estimator: The Estimator.
@@ -162,7 +187,8 @@ def train_and_evaluate(estimator, train_spec, eval_spec):
 
     Returns:
       (results of the last evaluation, list of results of the exporters); (None, []) if a
-      checkpoint has reached max_steps already, because neither training nor evaluation runs then.
+      checkpoint has reached max_steps already, because neither training nor evaluation runs then;
+      None in a task of a cluster, except for the evaluator.
 
     Raises:
       TypeError: If an argument has the wrong type.
@@ -187,6 +213,21 @@ def train_and_evaluate(estimator, train_spec, eval_spec):
         estimator.config.save_checkpoints_steps,
         estimator.config.save_checkpoints_secs,
     )
+    config = estimator.config
+    if config.task_type == "evaluator":
+        return _evaluate_checkpoints(estimator, train_spec, eval_spec)
+    if config.master:
+        server = Server(config.cluster_spec, config.task_type, config.task_id)
+        if config.task_type == "ps":
+            return server.join()
+        if config.task_type != "master":
+            estimator.train(
+                train_spec.input_fn,
+                list(train_spec.hooks),
+                max_steps=train_spec.max_steps,
+                saving_listeners=train_spec.saving_listeners if config.is_chief else (),
+            )
+            return None
     evaluations = _Evaluations(estimator, eval_spec, train_spec.max_steps)
     estimator.train(
         train_spec.input_fn,
