@@ -19,6 +19,7 @@
   X(mirror_pad) \
   X(random_ops) \
   X(shuffle_multinomial_gamma) \
+  X(poisson_binomial) \
   X(candidate_sampler) \
   X(scatter) \
   X(segment_reduce) \

@@ -61,8 +61,9 @@ def forever():
 
 
 def uniform(attrs, shape):
-    if attrs["dtype"] == "float16":
-        digits = lambda n: [(word & 0x3FF) / 1024.0 for word in block(attrs, n)]
+    short = {"float16": 1024, "bfloat16": 128}.get(attrs["dtype"])
+    if short:
+        digits = lambda n: [word % short / short for word in block(attrs, n)]
     else:
         digits = lambda n: units(attrs, block(attrs, n))
     return collect(shape, map(digits, forever()))
@@ -181,14 +182,100 @@ def bounded(attrs, shape, low, high):
 
 
 def all_integers(attrs, shape):
-    """Words as they are, as signed numbers."""
-    wide = attrs["dtype"] == "int64"
+    """Words as they are, also as signed numbers."""
+    wide, signed = attrs["dtype"].endswith("64"), attrs["dtype"].startswith("int")
     bits = 64 if wide else 32
 
     def numbers(words):
         whole = [words[i + 1] << 32 | words[i] for i in (0, 2)] if wide else words
-        return [w - (1 << bits) if w >> bits - 1 else w for w in whole]
-    return collect(shape, (numbers(block(attrs, n)) for n in forever()))
+        return [w - (1 << bits) if signed and w >> bits - 1 else w for w in whole]
+    made = collect(shape, (numbers(block(attrs, n)) for n in forever()))
+    return made.astype(attrs["dtype"])
+
+
+def key_counter(attrs, seed):
+    state = mixed(attrs, seed)
+    return [np.array([state["seed"]], np.uint64), np.array([0, state["seed2"]], np.uint64)]
+
+
+def whole_gamma(attrs, shape, alpha):
+    """The shape ends with that of alpha."""
+    return gamma(attrs, shape[:len(shape) - alpha.ndim], alpha)
+
+
+def uniforms(attrs, block_number):
+    """A stream of uniform numbers; pairs are used from the last on."""
+    while True:
+        yield from reversed(doubles(attrs, block_number))
+        block_number += 1
+
+
+def poisson_of(attrs, rate, number):
+    """Knuth for small rates, else transformed rejection (Hoermann)."""
+    stream, count, product = uniforms(attrs, number * 256), 0, 1.0
+    while rate < 10:
+        product *= next(stream)
+        if product <= math.exp(-rate):
+            return count
+        count += 1
+    b = 0.931 + 2.53 * math.sqrt(rate)
+    a = -0.059 + 0.02483 * b
+    while True:
+        u, v = next(stream) - 0.5, next(stream)
+        us = 0.5 - abs(u)
+        k = math.floor((2 * a / us + b) * u + rate + 0.43)
+        if us >= 0.07 and v <= 0.9277 - 3.6224 / (b - 2):
+            return k
+        if k < 0 or us < 0.013 and v > us:
+            continue
+        scale = (1.1239 + 1.1328 / (b - 3.4)) / (a / (us * us) + b)
+        if math.log(v * scale) <= k * math.log(rate) - rate - math.lgamma(k + 1):
+            return k
+
+
+def binomial_of(attrs, count, prob, number):
+    """Sums of geometric numbers for small means, else transformed rejection (Hoermann)."""
+    if prob > 0.5:
+        return count - binomial_of(attrs, count, 1 - prob, number)
+    large, successes, total = count * prob >= 10, 0, 0
+    stream = uniforms(attrs, number * (256 if large else 42))
+    while not large:
+        total += math.ceil(math.log(next(stream)) / math.log1p(-prob))
+        if total > count:
+            return successes
+        successes += 1
+    stddev = math.sqrt(count * prob * (1 - prob))
+    b = 1.15 + 2.53 * stddev
+    a = -0.0873 + 0.0248 * b + 0.01 * prob
+    logarithm = lambda k: (math.lgamma(count + 1) - math.lgamma(k + 1) - math.lgamma(count - k + 1)
+                           + k * math.log(prob) + (count - k) * math.log1p(-prob))
+    peak = logarithm(math.floor((count + 1) * prob))
+    while True:
+        u, v = next(stream) - 0.5, next(stream)
+        us = 0.5 - abs(u)
+        k = math.floor((2 * a / us + b) * u + count * prob + 0.5)
+        if us >= 0.07 and v <= 0.92 - 4.2 / b:
+            return k
+        if k < 0 or k > count:
+            continue
+        if math.log(v * (2.83 + 5.1 / b) * stddev / (a / (us * us) + b)) <= logarithm(k) - peak:
+            return k
+
+
+def poisson(attrs, shape, rate):
+    count, flat = math.prod(int(d) for d in shape), rate.ravel()
+    made = [[poisson_of(attrs, float(a), k * count + i) for k, a in enumerate(flat)]
+            for i in range(count)]
+    return np.array(made).reshape([int(d) for d in shape] + list(rate.shape))
+
+
+def binomial(attrs, shape, counts, probs):
+    counts, probs = np.broadcast_arrays(counts, probs)
+    samples = math.prod(int(d) for d in shape) // counts.size
+    pairs = list(zip(counts.ravel(), probs.ravel()))
+    made = [[binomial_of(attrs, float(n), float(p), k * samples + i)
+             for k, (n, p) in enumerate(pairs)] for i in range(samples)]
+    return np.array(made).reshape([int(d) for d in shape])
 
 
 def by_logarithm(attrs, words):
@@ -267,5 +354,14 @@ RANDOM = {"LogUniformCandidateSampler": candidates(by_logarithm),
           "StatelessTruncatedNormalV2": keyed(truncated),
           "StatelessRandomUniformIntV2": keyed(bounded),
           "StatelessRandomUniformFullIntV2": keyed(all_integers),
+          "StatelessRandomUniformFullInt": stateless(all_integers),
+          "StatelessRandomGetKeyCounter": key_counter, "StatelessShuffle": keyed(shuffle),
+          "RandomPoisson": poisson, "RandomPoissonV2": poisson,
+          "StatelessRandomPoisson": stateless(
+              lambda a, shape, rate: poisson(a, shape[:len(shape) - rate.ndim], rate)),
+          "StatelessRandomBinomial": stateless(binomial),
+          "StatelessRandomBinomialV2": keyed(binomial),
+          "StatelessRandomGammaV2": stateless(whole_gamma),
+          "StatelessRandomGammaV3": keyed(whole_gamma),
           "Multinomial": choose, "RandomGamma": gamma,
           "StatelessMultinomial": lambda a, x, n, seed: choose(mixed(a, seed), x, n)}

@@ -2,6 +2,7 @@
  * random_ops.c: random number ops. Each node has its own generator, whose state the session
  * keeps between runs. */
 #include "base/random_seed.h"
+#include "ops/math/cast.h"
 #include "ops/ops.h"
 #include "ops/random/random_ops.h"
 #include "schema/schema.h"
@@ -16,7 +17,12 @@ KERNEL_TABLE(random_truncated, REAL);
 static const struct kernel random_integers_kernel = {
     .name = "random_integers",
     .file = types_file,
-    .host = {[SITU_INT32] = random_integers_int32, [SITU_INT64] = random_integers_int64}};
+    .host = {[SITU_INT32] = random_integers_int32,
+             [SITU_INT64] = random_integers_int64,
+             [SITU_UINT32] = random_integers_uint32,
+             [SITU_UINT64] = random_integers_uint64}};
+static const struct kernel random_split_kernel = {
+    .name = "random_split", .file = types_file, .host = {[SITU_INT64] = random_split_int64}};
 static const struct kernel random_skip_kernel = {
     .name = "random_skip", .file = types_file, .host = {[SITU_INT32] = random_skip_int32}};
 static const struct kernel random_load_kernel = {
@@ -71,15 +77,14 @@ static bool is_keyed(const struct call *call) {
   return is_stateless(call) && schema_attr(call->schema, "Tseed") < 0;
 }
 
-/* A generator that stands where inputs 1 and 2 say, in scratch memory. */
-static situ_status keyed(struct call *call, int32_t *slot) {
+situ_status random_keyed(struct call *call, int key, int32_t *slot) {
   TRY(call_scratch(call, STATE_BYTES, slot));
-  return LAUNCH(call, &random_load_kernel, SITU_INT64, 1, 0, 0, ARG_IN(call, 1), ARG_IN(call, 2),
-                ARG_AT(*slot));
+  return LAUNCH(call, &random_load_kernel, SITU_INT64, 1, 0, 0, ARG_IN(call, key),
+                ARG_IN(call, key + 1), ARG_AT(*slot));
 }
 
 static situ_status begin(struct call *call, int32_t *state) {
-  if (is_keyed(call)) return keyed(call, state);
+  if (is_keyed(call)) return random_keyed(call, 1, state);
   return is_stateless(call) ? random_mixed(call, 1, state) : random_state(call, state);
 }
 
@@ -97,8 +102,21 @@ static situ_status record(struct call *call, const struct kernel *kernel) {
   return end(call, state);
 }
 
+/* The digits behind the point that a number of the type has. */
+static int64_t digits(situ_type type) {
+  return type == SITU_BFLOAT16 ? 7 : type == SITU_HALF ? 10 : 23;
+}
+
 static situ_status record_uniform(struct call *call) {
-  return record(call, &random_uniform_kernel);
+  const int64_t n = situ_shape_count(call->out[0].shape);
+  const situ_type type = call->out[0].type, wide = type == SITU_BFLOAT16 ? SITU_FLOAT : type;
+  int32_t state, numbers = call->out[0].slot;
+  TRY(begin(call, &state));
+  if (wide != type) TRY(call_scratch(call, (size_t)max_i64(1, n) * situ_type_size(wide), &numbers));
+  TRY(LAUNCH(call, &random_uniform_kernel, wide, groups(call), RANDOM_GRAIN, (double)n * 16,
+             ARG_AT(state), ARG_AT(numbers), ARG_INT(n), ARG_INT(digits(type))));
+  if (wide != type) TRY(cast_record(call, wide, numbers, type, call->out[0].slot, n));
+  return end(call, state);
 }
 static situ_status record_normal(struct call *call) { return record(call, &random_normal_kernel); }
 static situ_status record_truncated(struct call *call) {
@@ -120,24 +138,76 @@ static situ_status stateless_shape(struct call *call) {
 /* The input alg; ThreeFry is 2. */
 enum { PHILOX = 1, AUTO_SELECT = 3 };
 
-static situ_status keyed_shape(struct call *call) {
+situ_status random_need_key(struct call *call, int key) {
   char text[256];
-  for (int i = 1; i <= 2; i++)
-    if (!shape_compatible(&call->in[i].shape, &(situ_shape){1, {i}}))
-      return INVALID("%s must have shape [%d], not %s", i == 1 ? "key" : "counter", i,
-                     shape_print(&call->in[i].shape, text));
+  for (int i = 0; i < 2; i++)
+    if (!shape_compatible(&call->in[key + i].shape, &(situ_shape){1, {i + 1}}))
+      return INVALID("%s must have shape [%d], not %s", i == 0 ? "key" : "counter", i + 1,
+                     shape_print(&call->in[key + i].shape, text));
   int64_t algorithm;
   bool known;
-  TRY(op_host_scalar(call, 3, &algorithm, &known));
+  TRY(op_host_scalar(call, key + 2, &algorithm, &known));
   if (known && algorithm != PHILOX && algorithm != AUTO_SELECT)
     return INVALID("Unsupported algorithm id: %lld", (long long)algorithm);
+  return NULL;
+}
+
+static situ_status keyed_shape(struct call *call) {
+  TRY(random_need_key(call, 1));
   return random_shape(call);
+}
+
+situ_status random_samples_shape(struct call *call, const situ_shape *parameters) {
+  situ_shape *out = &call->out[0].shape;
+  TRY(op_host_shape(call, 0, false, out));
+  if (out->rank == SITU_ANY || parameters->rank == SITU_ANY) {
+    *out = SITU_ANY_SHAPE;
+    return NULL;
+  }
+  if (out->rank + parameters->rank > SITU_MAX_RANK)
+    return INVALID("A tensor has at most %d dimensions", (int)SITU_MAX_RANK);
+  for (int d = 0; d < parameters->rank; d++) out->dim[out->rank++] = parameters->dim[d];
+  return NULL;
+}
+
+situ_status random_need_ending(const struct call *call, const situ_shape *parameters,
+                               const char *message) {
+  const situ_shape *out = &call->out[0].shape;
+  if (out->rank == SITU_ANY || parameters->rank == SITU_ANY) return NULL;
+  if (out->rank < parameters->rank) return INVALID("%s", message);
+  for (int d = 0; d < parameters->rank; d++) {
+    const int64_t a = out->dim[out->rank - parameters->rank + d], b = parameters->dim[d];
+    if (a != b && a != SITU_ANY && b != SITU_ANY) return INVALID("%s", message);
+  }
+  return NULL;
+}
+
+/* StatelessRandomGetKeyCounter and StatelessRandomGetKeyCounterAlg */
+
+static situ_status key_counter_shape(struct call *call) {
+  TRY(random_need_seeds(call, 0));
+  call->out[0].shape = (situ_shape){1, {1}};
+  call->out[1].shape = (situ_shape){1, {2}};
+  return NULL;
+}
+
+static situ_status record_key_counter(struct call *call) {
+  int32_t state;
+  TRY(random_mixed(call, 0, &state));
+  return LAUNCH(call, &random_split_kernel, SITU_INT64, 1, 0, 0, ARG_AT(state), ARG_OUT(call, 0),
+                ARG_OUT(call, 1));
 }
 
 /* The bounds are inputs `first` and the next one. */
 static situ_status check_bounds(const struct call *call, int first) {
-  TRY(op_need_rank(call, first, 0, "minval"));
-  TRY(op_need_rank(call, first + 1, 0, "maxval"));
+  char text[SHAPE_STRING_SIZE];
+  for (int i = 0; i < 2; i++) {
+    const situ_shape *shape = &call->in[first + i].shape;
+    if (shape->rank > 0)
+      return INVALID("%s must be a scalar; got a tensor of shape %s", i ? "maxval" : "minval",
+                     shape_print(shape, text));
+  }
+  if (situ_shape_count(call->out[0].shape) == 0) return NULL;
   if (call->in[first].value && call->in[first + 1].value) {
     const int64_t low = call_element(call, first, 0), high = call_element(call, first + 1, 0);
     if (low >= high)
@@ -147,18 +217,18 @@ static situ_status check_bounds(const struct call *call, int first) {
 }
 
 static situ_status integers_shape(struct call *call) {
-  TRY(check_bounds(call, 1));
-  return random_shape(call);
+  TRY(random_shape(call));
+  return check_bounds(call, 1);
 }
 
 static situ_status stateless_integers_shape(struct call *call) {
-  TRY(check_bounds(call, 2));
-  return stateless_shape(call);
+  TRY(stateless_shape(call));
+  return check_bounds(call, 2);
 }
 
 static situ_status keyed_integers_shape(struct call *call) {
-  TRY(check_bounds(call, 4));
-  return keyed_shape(call);
+  TRY(keyed_shape(call));
+  return check_bounds(call, 4);
 }
 
 static situ_status launch_integers(struct call *call, int64_t low, int64_t high) {
@@ -186,6 +256,7 @@ static situ_status record_all_integers(struct call *call) { return launch_intege
 #define TRUNCATED_DOC \
   "Random numbers of the standard normal distribution, truncated to -2 <= x <= 2."
 #define INTEGERS_DOC "Random integers of the uniform distribution, minval <= x < maxval."
+#define FULL_DOC "Random integers of the uniform distribution over the whole range of the type."
 
 /* A row whose numbers depend on its two seeds alone. */
 #define STATELESS_DOC " Equal seeds yield equal numbers."
@@ -204,18 +275,18 @@ static situ_status record_all_integers(struct call *call) { return launch_intege
     .record = record_##word                                                                    \
   }
 
-#define KEYED_INPUTS "shape:Tshape key:int64 counter:int64 alg:int32"
+#define KEYED_INPUTS "shape:Tshape " RANDOM_KEY_INPUTS
 #define KEYED_DOC " Equal keys and counters yield equal numbers."
 
 /* A row whose numbers are those of a generator at a place: tf.random.Generator. */
-#define KEYED(NAME, word, text)                                                                   \
-  {                                                                                               \
-    .name = #NAME, .inputs = KEYED_INPUTS, .outputs = "output:dtype",                             \
-    .attrs = "dtype:{bfloat16 half float double}=float Tshape:{int32 int64}=int32",               \
-    .doc = text KEYED_DOC,                                                                        \
-    .samples = "dtype=float [2]=3,5 [1]=7 [2]=0,1 []=1; dtype=double [1]=9 [1]=-7 [2]=-1,5 []=1", \
-    .host = "shape alg", .devices = EVERYWHERE, .flags = OP_NO_GRADIENT, .shape = keyed_shape,    \
-    .record = record_##word                                                                       \
+#define KEYED(NAME, word, text)                                                                 \
+  {                                                                                             \
+    .name = #NAME, .inputs = KEYED_INPUTS, .outputs = "output:dtype",                           \
+    .attrs = "dtype:{bfloat16 half float double}=float Tshape:{int32 int64}=int32",             \
+    .doc = text KEYED_DOC,                                                                      \
+    .samples = "dtype=float [2]=3,5 [1]=7 [2]=0,1 []=1; dtype=double [1]=9 [1]=7 [2]=9,5 []=1", \
+    .host = "shape alg", .devices = EVERYWHERE, .flags = OP_NO_GRADIENT, .shape = keyed_shape,  \
+    .record = record_##word                                                                     \
   }
 
 static const struct op_def op_defs[] = {
@@ -293,12 +364,34 @@ static const struct op_def op_defs[] = {
      .devices = EVERYWHERE,
      .shape = keyed_integers_shape,
      .record = record_integers},
+    {.name = "StatelessRandomGetKeyCounter",
+     .inputs = "seed:Tseed",
+     .outputs = "key:uint64 counter:uint64",
+     .attrs = "Tseed:{int32 int64}=int64",
+     .doc = "Returns the key and the counter of Philox that a seed of stateless ops determines.",
+     .args = STATELESS_ARGS,
+     .samples = "[2]=1,2; Tseed=int32 [2]=-7,0",
+     .devices = EVERYWHERE,
+     .flags = OP_NO_GRADIENT,
+     .shape = key_counter_shape,
+     .record = record_key_counter},
+    {.name = "StatelessRandomUniformFullInt",
+     .inputs = "shape:T seed:Tseed",
+     .outputs = "output:dtype",
+     .attrs = "dtype:{int32 int64 uint32 uint64}=uint64 T:{int32 int64}=int32 Tseed:{int32 "
+              "int64}=int64",
+     .doc = FULL_DOC STATELESS_DOC,
+     .args = STATELESS_ARGS,
+     .samples = "dtype=int32 [2]=3,5 [2]=1,2; dtype=uint64 Tseed=int32 [1]=9 [2]=0,0",
+     .host = "shape",
+     .devices = EVERYWHERE,
+     .shape = stateless_shape,
+     .record = record_all_integers},
     {.name = "StatelessRandomUniformFullIntV2",
      .inputs = KEYED_INPUTS,
      .outputs = "output:dtype",
-     .attrs = "dtype:{int32 int64} Tshape:{int32 int64}=int32",
-     .doc =
-         "Random integers of the uniform distribution over the whole range of the type." KEYED_DOC,
+     .attrs = "dtype:{int32 int64 uint32 uint64}=uint64 Tshape:{int32 int64}=int32",
+     .doc = FULL_DOC KEYED_DOC,
      .samples = "dtype=int32 [2]=3,5 [1]=7 [2]=0,1 []=1; dtype=int64 [1]=9 [1]=0 [2]=0,0 []=1",
      .host = "shape alg",
      .devices = EVERYWHERE,

@@ -41,6 +41,16 @@ KERNEL(random_load, IN(T, key), IN(T, counter), OUT(u32, s)) {
 }
 #endif
 
+#if T_IS_INTEGER && T_IS_SIGNED && T_BYTES == 8
+/* The key and the counter of a state. */
+KERNEL(random_split, IN(u32, s), OUT(T, key), OUT(T, counter)) {
+  EACH(i, 1);
+  key[i] = (T)((u64)s[i + 5] << 32 | s[i + 4]);
+  counter[i] = (T)((u64)s[i + 1] << 32 | s[i]);
+  counter[i + 1] = (T)((u64)s[i + 3] << 32 | s[i + 2]);
+}
+#endif
+
 /* Outputs of a block. */
 #if T_BYTES == 8
 #define GROUP 2
@@ -48,7 +58,7 @@ KERNEL(random_load, IN(T, key), IN(T, counter), OUT(u32, s)) {
 #define GROUP 4
 #endif
 
-#if T_IS_INTEGER && T_IS_SIGNED && T_BYTES >= 4
+#if T_IS_INTEGER && T_BYTES >= 4
 /* Integers from low to before low + range; a range of 0 is that of all integers. */
 KERNEL(random_integers, IN(u32, s), OUT(T, y), SIZE(low), SIZE(range), SIZE(n)) {
   EACH(i, (n + GROUP - 1) / GROUP);
@@ -86,12 +96,15 @@ INLINE struct JOIN(pair, T_NAME) JOIN(normals, T_NAME)(C u, C v) {
   return pair;
 }
 
-KERNEL(random_uniform, IN(u32, s), OUT(T, y), SIZE(n)) {
+/* Numbers of less than 64 bits have so many digits behind the point. */
+KERNEL(random_uniform, IN(u32, s), OUT(T, y), SIZE(n), SIZE(digits)) {
   EACH(i, (n + GROUP - 1) / GROUP);
   const struct philox p = PHILOX_STATE(s);
   struct words x = philox_words(philox_skip(p, (u64)i));
-#if T_BYTES == 2
-  for (int k = 0; k < 4; k++) x.at[k] = (x.at[k] & 0x3ffu) << 13; /* ten digits */
+#if T_BYTES < 8
+  for (int k = 0; k < 4; k++) x.at[k] = (x.at[k] & ((1u << digits) - 1)) << (23 - digits);
+#else
+  (void)digits;
 #endif
   for (int k = 0; k < GROUP && i * GROUP + k < n; k++)
     y[i * GROUP + k] = (T)JOIN(unit, T_NAME)(x, k);

@@ -5,6 +5,8 @@
 
 #include "schema/call.h"
 
+#define RANDOM_KEY_INPUTS "key:uint64 counter:uint64 alg:int32"
+
 /* Blocks of the generator that TensorFlow sets aside for each output. */
 enum { RANDOM_BLOCKS_PER_OUTPUT = 256 };
 
@@ -18,6 +20,19 @@ situ_status random_need_seeds(const struct call *call, int input) SITU_MUST_USE;
 
 /* A generator that begins with the two numbers of input `seeds`, in scratch memory. */
 situ_status random_mixed(struct call *call, int seeds, int32_t *slot) SITU_MUST_USE;
+
+/* A generator with the key and counter of inputs `key` and `key + 1`, in scratch memory. */
+situ_status random_keyed(struct call *call, int key, int32_t *slot) SITU_MUST_USE;
+
+/* Fails unless inputs `key` to `key + 2` may be a key, a counter and an algorithm. */
+situ_status random_need_key(struct call *call, int key) SITU_MUST_USE;
+
+/* Sets the shape of the result to input 0 and the shape of the parameters. */
+situ_status random_samples_shape(struct call *call, const situ_shape *parameters) SITU_MUST_USE;
+
+/* Fails with that message unless the shape of the result ends with that of the parameters. */
+situ_status random_need_ending(const struct call *call, const situ_shape *parameters,
+                               const char *message) SITU_MUST_USE;
 
 /* Records that the generator goes on by `blocks` blocks of four words. */
 situ_status random_skip(struct call *call, int32_t state, int64_t blocks) SITU_MUST_USE;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * shuffle_multinomial_gamma.c: RandomShuffle, Multinomial, RandomGamma. */
+ * shuffle_multinomial_gamma.c: RandomShuffle, Multinomial, RandomGamma and their stateless
+ * variants. */
 #include "ops/gradient.h"
 #include "ops/ops.h"
 #include "ops/random/random_ops.h"
@@ -25,17 +26,35 @@ enum { SAMPLING_GRAIN = 256 };
 
 /* RandomShuffle */
 
-static situ_status record_shuffle(struct call *call) {
+static situ_status shuffle(struct call *call, int32_t state) {
   const situ_shape *in = &call->in[0].shape;
   const int64_t n = situ_shape_count(*in), rows = in->rank ? in->dim[0] : 1;
-  int32_t state, order;
-  TRY(random_state(call, &state));
+  int32_t order;
   TRY(call_scratch(call, (size_t)max_i64(1, rows) * sizeof(int64_t), &order));
   TRY(LAUNCH(call, &random_order_kernel, SITU_INT64, 1, 0, (double)rows * 16, ARG_AT(state),
              ARG_AT(order), ARG_INT(rows)));
-  TRY(LAUNCH(call, &reorder_rows_kernel, call->in[0].type, n, GRAIN, 0, ARG_IN(call, 0),
-             ARG_AT(order), ARG_OUT(call, 0), ARG_INT(rows ? n / rows : 1), ARG_INT(n)));
+  return LAUNCH(call, &reorder_rows_kernel, call->in[0].type, n, GRAIN, 0, ARG_IN(call, 0),
+                ARG_AT(order), ARG_OUT(call, 0), ARG_INT(rows ? n / rows : 1), ARG_INT(n));
+}
+
+static situ_status record_shuffle(struct call *call) {
+  const situ_shape *in = &call->in[0].shape;
+  const int64_t n = situ_shape_count(*in), rows = in->rank ? in->dim[0] : 1;
+  int32_t state;
+  TRY(random_state(call, &state));
+  TRY(shuffle(call, state));
   return n > 1 && rows > 1 ? random_skip(call, state, (rows - 1 + 3) / 4) : NULL;
+}
+
+static situ_status stateless_shuffle_shape(struct call *call) {
+  TRY(random_need_key(call, 1));
+  return op_same_shape(call);
+}
+
+static situ_status record_stateless_shuffle(struct call *call) {
+  int32_t state;
+  TRY(random_keyed(call, 1, &state));
+  return shuffle(call, state);
 }
 
 /* Multinomial */
@@ -77,29 +96,49 @@ static situ_status record_choose(struct call *call) {
 /* RandomGamma */
 
 static situ_status gamma_shape(struct call *call) {
-  situ_shape *out = &call->out[0].shape;
-  const situ_shape *alpha = &call->in[1].shape;
-  TRY(op_host_shape(call, 0, false, out));
-  if (out->rank == SITU_ANY || alpha->rank == SITU_ANY) {
-    *out = SITU_ANY_SHAPE;
-    return NULL;
-  }
-  if (out->rank + alpha->rank > SITU_MAX_RANK)
-    return INVALID("A tensor has at most %d dimensions", (int)SITU_MAX_RANK);
-  for (int d = 0; d < alpha->rank; d++) out->dim[out->rank++] = alpha->dim[d];
-  return NULL;
+  return random_samples_shape(call, &call->in[1].shape);
+}
+
+static situ_status gamma_samples(struct call *call, int alpha, int32_t state) {
+  const int64_t n = situ_shape_count(call->out[0].shape);
+  const int64_t alphas = situ_shape_count(call->in[alpha].shape);
+  return LAUNCH(call, &random_gamma_kernel, call->out[0].type, n, SAMPLING_GRAIN, (double)n * 64,
+                ARG_AT(state), ARG_IN(call, alpha), ARG_OUT(call, 0), ARG_INT(alphas),
+                ARG_INT(alphas ? n / alphas : 0), ARG_INT(n));
 }
 
 static situ_status record_gamma(struct call *call) {
-  const int64_t n = situ_shape_count(call->out[0].shape);
-  const int64_t alphas = situ_shape_count(call->in[1].shape);
   int32_t state;
   TRY(random_state(call, &state));
-  TRY(LAUNCH(call, &random_gamma_kernel, call->out[0].type, n, SAMPLING_GRAIN, (double)n * 64,
-             ARG_AT(state), ARG_IN(call, 1), ARG_OUT(call, 0), ARG_INT(alphas),
-             ARG_INT(alphas ? n / alphas : 0), ARG_INT(n)));
-  return random_skip(call, state, n * RANDOM_BLOCKS_PER_OUTPUT);
+  TRY(gamma_samples(call, 1, state));
+  return random_skip(call, state, situ_shape_count(call->out[0].shape) * RANDOM_BLOCKS_PER_OUTPUT);
 }
+
+/* Of StatelessRandomGammaV2, with seeds, and V3, with a key and a counter. */
+static int alpha_input(const struct call *call) { return call->n_in - 1; }
+
+static situ_status stateless_gamma_shape(struct call *call) {
+  const int alpha = alpha_input(call);
+  if (alpha == 2)
+    TRY(random_need_seeds(call, 1));
+  else
+    TRY(random_need_key(call, 1));
+  TRY(op_host_shape(call, 0, false, &call->out[0].shape));
+  return random_need_ending(call, &call->in[alpha].shape,
+                            "Shape passed in must end with broadcasted shape.");
+}
+
+static situ_status record_stateless_gamma(struct call *call) {
+  const int alpha = alpha_input(call);
+  int32_t state;
+  if (alpha == 2)
+    TRY(random_mixed(call, 1, &state));
+  else
+    TRY(random_keyed(call, 1, &state));
+  return gamma_samples(call, alpha, state);
+}
+
+#define GAMMA_DOC "Random numbers of gamma distributions of scale 1."
 
 static const struct op_def op_defs[] = {
     {.name = "RandomShuffle",
@@ -113,6 +152,19 @@ static const struct op_def op_defs[] = {
      .flags = OP_NO_GRADIENT | OP_STATEFUL,
      .shape = op_same_shape,
      .record = record_shuffle},
+    {.name = "StatelessShuffle",
+     .inputs = "value:T " RANDOM_KEY_INPUTS,
+     .outputs = "output:T",
+     .attrs = "T:{" NUMERIC "}",
+     .doc = "Shuffles a tensor along its first dimension. Equal keys and counters yield equal "
+            "orders.",
+     .args = "value: Tensor of rank 1 or more.",
+     .samples = "[9] [1]=7 [2]=0,1 []=1; [5,2,3] [1]=7 [2]=0,1 []=1; [0,2] [1]=7 [2]=0,1 []=3",
+     .host = "alg",
+     .devices = EVERYWHERE,
+     .flags = OP_NO_GRADIENT,
+     .shape = stateless_shuffle_shape,
+     .record = record_stateless_shuffle},
     {.name = "Multinomial",
      .inputs = "logits:T num_samples:int32",
      .outputs = "output:output_dtype",
@@ -140,7 +192,7 @@ static const struct op_def op_defs[] = {
      .inputs = "shape:S alpha:T",
      .outputs = "output:T",
      .attrs = "T:{" TYPE_NAMES_REAL "} S:{int32 int64}=int32 seed:int=0 seed2:int=0",
-     .doc = "Random numbers of gamma distributions of scale 1." RANDOM_SEEDS,
+     .doc = GAMMA_DOC RANDOM_SEEDS,
      .args =
          "shape: Shape of the samples of each alpha; the shape of alpha follows in the result.\n"
          "alpha: Shape parameters of the distributions.",
@@ -150,6 +202,34 @@ static const struct op_def op_defs[] = {
      .flags = OP_STATEFUL,
      .shape = gamma_shape,
      .record = record_gamma,
+     .grad = gradient_missing},
+    {.name = "StatelessRandomGammaV2",
+     .inputs = "shape:T seed:Tseed alpha:dtype",
+     .outputs = "output:dtype",
+     .attrs = "dtype:{half float double} T:{int32 int64}=int32 Tseed:{int32 int64}=int64",
+     .doc = GAMMA_DOC " Equal seeds yield equal numbers.",
+     .args = "shape: Shape of the result, which ends with that of alpha.\n"
+             "seed: Vector of two integers, the seed.\n"
+             "alpha: Shape parameters of the distributions.",
+     .samples = "dtype=float [1]=5 [2]=1,2 []=2.5; dtype=double [2]=2,3 [2]=1,2 [3]=0.5,1,4",
+     .host = "shape",
+     .devices = EVERYWHERE,
+     .shape = stateless_gamma_shape,
+     .record = record_stateless_gamma,
+     .grad = gradient_missing},
+    {.name = "StatelessRandomGammaV3",
+     .inputs = "shape:shape_dtype " RANDOM_KEY_INPUTS " alpha:dtype",
+     .outputs = "output:dtype",
+     .attrs = "dtype:{half float double} shape_dtype:{int32 int64}=int32",
+     .doc = GAMMA_DOC " Equal keys and counters yield equal numbers.",
+     .args = "shape: Shape of the result, which ends with that of alpha.\n"
+             "alpha: Shape parameters of the distributions.",
+     .samples = "dtype=float [1]=5 [1]=7 [2]=0,1 []=1 []=2.5; "
+                "dtype=double [2]=2,3 [1]=7 [2]=0,1 []=3 [3]=0.5,1,4",
+     .host = "shape alg",
+     .devices = EVERYWHERE,
+     .shape = stateless_gamma_shape,
+     .record = record_stateless_gamma,
      .grad = gradient_missing},
 };
 

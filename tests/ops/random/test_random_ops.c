@@ -31,8 +31,10 @@ static void launch(const char *op, situ_type type, const uint32_t state[6], void
                       .out = &made,
                       .to = &recorder};
   OK(schema->op->record(&call));
-  const union arg args[] = {
-      {.pointer = (void *)(uintptr_t)state}, {.pointer = out}, {.integer = n}};
+  const union arg args[] = {{.pointer = (void *)(uintptr_t)state},
+                            {.pointer = out},
+                            {.integer = n},
+                            {.integer = 23}}; /* digits of a float, of uniform numbers only */
   const struct launch *first = &recorder.launches[0];
   OK(first->kernel->host[type](args, 0, first->items));
   situ_tensor_release(shape);

@@ -236,8 +236,9 @@ class Function(_situ.Function):
 
     def _call(self, *args, **kwargs):
         """Handles a call that the extension has no cached trace for."""
-        if _situ.current_graph() is not None:  # inlined into the outer trace
-            return self._converted()(*args, **kwargs)
+        graph = _situ.current_graph()
+        if graph is not None:  # inlined into the outer trace
+            return self._inlined(graph, args, kwargs)
         if _state["eagerly"]:
             return self.python_function(*args, **kwargs)
         bound_args, bound_kwargs = self._bind(args, kwargs)
@@ -245,6 +246,17 @@ class Function(_situ.Function):
         if not kwargs and not _situ.current_device() and not _situ.tape_count():
             self._remember(args, concrete.trace)
         return concrete.call(tensors)
+
+    def _inlined(self, graph, args, kwargs):
+        """Calls the function in a graph. Its random ops without a seed count from 0, as in a graph
+        of their own."""
+        root = getattr(graph, "root", graph)
+        owner = graph if root.building_function else root
+        before, owner._seeds_given = getattr(owner, "_seeds_given", 0), 0
+        try:
+            return self._converted()(*args, **kwargs)
+        finally:
+            owner._seeds_given = before
 
     def pretty_printed_concrete_signatures(self, verbose: bool = True) -> str:
         """Returns the signatures of all traces in readable form."""

@@ -8,7 +8,7 @@ from typing import Any
 from situ._src.keras.seed_generator import SeedGenerator, wrapped
 from situ._src.keras3 import operands
 from situ._src.keras3.dtypes import is_float_dtype, is_int_dtype, standardize_dtype
-from situ._src.keras3.exports import keras3_export, tf, unsupported_function
+from situ._src.keras3.exports import keras3_export, tf
 from situ._src.keras3.operands import tensor
 
 _state: dict[str, Any] = {"generator": None}
@@ -174,5 +174,63 @@ def shuffle(x: Any, axis: int = 0, seed: Any = None):
     return tf.gather(x, tf.argsort(keys), axis=axis)
 
 
-for _name in ("gamma", "beta", "binomial"):
-    unsupported_function("random." + _name, "situ has no stateless kernel for this distribution.")
+def _wide(name):
+    """Returns the type that distributions are computed in; there is no bfloat16."""
+    return "float32" if name == "bfloat16" else name
+
+
+@keras3_export("random.gamma")
+def gamma(shape: Any, alpha: Any, dtype: Any = None, seed: Any = None):
+    """Numbers of the gamma distribution of rate 1.
+
+    Args:
+      shape: Shape.
+      alpha: Shape parameters.
+      dtype: Floating-point type; default: `keras.config.floatx()`.
+      seed: Integer, SeedGenerator, or None for the global stream.
+    """
+    name = _float(dtype)
+    wide = _wide(name)
+    drawn = tf.random.stateless_gamma(_shape(shape), draw_seed(seed), alpha, dtype=wide)
+    return tf.cast(drawn, name)
+
+
+@keras3_export("random.binomial")
+def binomial(shape: Any, counts: Any, probabilities: Any, dtype: Any = None, seed: Any = None):
+    """Numbers of binomial distributions.
+
+    Args:
+      shape: Shape.
+      counts: Numbers of trials.
+      probabilities: Probabilities of success.
+      dtype: Floating-point type; default: `keras.config.floatx()`.
+      seed: Integer, SeedGenerator, or None for the global stream.
+    """
+    name = _float(dtype)
+    wide = _wide(name)
+    seeds = draw_seed(seed)
+    drawn = tf.random.stateless_binomial(_shape(shape), seeds, counts, probabilities, wide)
+    return tf.cast(drawn, name)
+
+
+@keras3_export("random.beta")
+def beta(shape: Any, alpha: Any, beta: Any, dtype: Any = None, seed: Any = None):
+    """Numbers of beta distributions, from two of gamma distributions.
+
+    Args:
+      shape: Shape.
+      alpha: First shape parameters.
+      beta: Second shape parameters.
+      dtype: Floating-point type; default: `keras.config.floatx()`.
+      seed: Integer, SeedGenerator, or None for the global stream.
+    """
+    name = _float(dtype)
+    wide, sizes = _wide(name), _shape(shape)
+    seeds = tf.cast(draw_seed(seed), "int32")  # Keras adds in this type
+
+    def drawn(parameter, seed):
+        parameter = tf.broadcast_to(tf.cast(parameter, wide), sizes)
+        return tf.cast(tf.random.stateless_gamma(sizes, seed, parameter, dtype=wide), name)
+
+    first, second = drawn(alpha, seeds), drawn(beta, seeds + 12)
+    return first / (first + second)

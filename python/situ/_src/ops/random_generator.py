@@ -66,6 +66,11 @@ def create_rng_state(seed: Any, alg: str = "philox") -> Tensor:
     return convert_to_tensor(([0] * (3 - len(seeds)) + seeds)[:3], "int64")
 
 
+def _unsigned(value):
+    """Returns a part of a state as key or counter of an op."""
+    return cast(value, "uint64")
+
+
 def _sizes(shape):
     sizes = shape.as_list() if isinstance(shape, tensor_shape.TensorShape) else shape
     return convert_to_tensor(
@@ -172,8 +177,8 @@ class Generator:
         sizes = _sizes(shape)
         before = self.skip(op("Prod", sizes, [0]))
         attrs = {} if bounds else {"dtype": dtype}
-        key = self._replica_key(before[2:])
-        return op(op_name, sizes, key, before[:2], convert_to_tensor(1), *bounds, **attrs)
+        key, counter = self._replica_key(_unsigned(before[2:])), _unsigned(before[:2])
+        return op(op_name, sizes, key, counter, convert_to_tensor(1), *bounds, **attrs)
 
     def _replica_key(self, key):
         """Returns the key of the current replica, a hash of the key and the replica's index: other
@@ -181,9 +186,9 @@ class Generator:
         if self._strategy is None or place.mode != "replica":
             return key
         replica = self._strategy.first_replica + place.index
-        counter = convert_to_tensor([replica, 0], "int64")
+        counter = convert_to_tensor([replica, 0], "uint64")
         kind = "StatelessRandomUniformFullIntV2"
-        return op(kind, [1], key, counter, convert_to_tensor(1), dtype=as_dtype("int64"))
+        return op(kind, [1], key, counter, convert_to_tensor(1), dtype=as_dtype("uint64"))
 
     def _scaled(self, op_name, shape, mean, width, dtype):
         dtype = as_dtype(dtype).base_dtype
@@ -241,11 +246,41 @@ class Generator:
             return self._numbers("StatelessRandomUniformV2", shape, dtype) * (high - low) + low
 
     def uniform_full_int(
-        self, shape: ShapeLike, dtype: DTypeLike = "int64", name: str | None = None
+        self, shape: ShapeLike, dtype: DTypeLike = "uint64", name: str | None = None
     ) -> Tensor:
         """Draws integers from the whole range of the type."""
         with scope(name, "stateful_uniform_full_int"):
             return self._numbers("StatelessRandomUniformFullIntV2", shape, as_dtype(dtype))
+
+    def binomial(
+        self,
+        shape: ShapeLike,
+        counts: Any,
+        probs: Any,
+        dtype: DTypeLike = "int32",
+        name: str | None = None,
+    ) -> Tensor:
+        """Draws numbers from binomial distributions.
+
+        Args:
+          shape: The shape of the result, which ends with that of `counts` and `probs`, broadcast.
+          counts: The numbers of trials.
+          probs: The probabilities of success.
+          dtype: The type of the result: float16, float32, float64, int32 or int64.
+          name: A name for the operation (optional).
+
+        Returns:
+          A tensor.
+        """
+        with scope(name, "binomial"):
+            sizes, trials = _sizes(shape), convert_to_tensor(counts, name="counts")
+            odds = convert_to_tensor(probs, name="probs")
+            batch = op("Size", op("Add", op("ZerosLike", trials), op("ZerosLike", odds)))
+            samples = op("FloorDiv", op("Prod", sizes, [0]), op("Maximum", batch, 1))
+            before = self.skip(batch * 200 * (samples + 3) // 4)
+            key, counter = self._replica_key(_unsigned(before[2:])), _unsigned(before[:2])
+            inputs = (sizes, key, counter, convert_to_tensor(1), trials, odds)
+            return op("StatelessRandomBinomialV2", *inputs, dtype=as_dtype(dtype))
 
     def make_seeds(self, count: int = 1) -> Tensor:
         """Returns seeds for tf.random.stateless_* ops, of shape [2, count]."""

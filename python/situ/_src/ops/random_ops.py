@@ -22,6 +22,12 @@ if TYPE_CHECKING:  # typing takes long to import
 
 _eager: dict = {"seed": None, "numbers": None, "weights": False}
 _DEFAULT, _MOST = 87654321, 2**31 - 1
+SMALLEST_NORMAL = {
+    "float16": 6.104e-05,
+    "bfloat16": 1.1754944e-38,
+    "float32": 1.1754944e-38,
+    "float64": 2.2250738585072014e-308,
+}
 
 
 def _generator(seed):
@@ -103,12 +109,14 @@ def get_seed(op_seed: TensorLike) -> tuple[int | None, int | None]:
     return (0, _MOST) if seeds == (0, 0) else seeds
 
 
-def _seeds(seed):
+def op_seeds(seed):
+    """Returns the attributes `seed` and `seed2` of a random op."""
     one, two = get_seed(seed)
     return dict(seed=one or 0, seed2=two or 0)
 
 
-def _sizes(shape):
+def shape_tensor(shape):
+    """Converts the shape of random numbers to a tensor."""
     plain = [] if shape is None else _plain(shape)
     kind = dtype_of(plain)
     wide = (
@@ -150,7 +158,7 @@ def random_uniform(
       ValueError: If `maxval` is None for integers.
     """
     return _uniform(
-        shape, minval, maxval, dtype, name, "random_uniform", "", lambda: ((), _seeds(seed))
+        shape, minval, maxval, dtype, name, "random_uniform", "", lambda: ((), op_seeds(seed))
     )
 
 
@@ -163,7 +171,7 @@ def _uniform(shape, minval, maxval, dtype, name, default, prefix, seeds):
             raise ValueError(f"Must specify maxval for integer dtype {dtype}")
         maxval = 1
     with scope(name, default) as full:
-        sizes = _sizes(shape)
+        sizes = shape_tensor(shape)
         low = convert_to_tensor(minval, dtype, "min")
         high = convert_to_tensor(maxval, dtype, "max")
         inputs, attrs = seeds()
@@ -200,10 +208,10 @@ def _normal(op_name, default):
         """
         dtype = as_dtype(dtype).base_dtype
         with scope(name, default) as full:
-            sizes = _sizes(shape)
+            sizes = shape_tensor(shape)
             middle = convert_to_tensor(mean, dtype, "mean")
             width = convert_to_tensor(stddev, dtype, "stddev")
-            numbers = op(op_name, sizes, dtype=dtype, **_seeds(seed))
+            numbers = op(op_name, sizes, dtype=dtype, **op_seeds(seed))
             return op("Add", op("Mul", numbers, width, name="mul"), middle, name=full)
 
     return normal
@@ -254,7 +262,7 @@ def stateless_uniform(
     Args:
       shape: The shape of the result.
       seed: A tensor of shape [2], int32 or int64.
-      minval: The lower bound, included.
+      minval: The lower bound, included. None for integers of the whole range of the type.
       maxval: The upper bound, excluded. 1 by default for floating point.
       dtype: A floating-point or integer type.
       alg: "auto_select" or "philox"; situ has no other algorithm.
@@ -262,8 +270,28 @@ def stateless_uniform(
 
     Returns:
       A tensor.
+
+    Raises:
+      ValueError: If only one bound of integers is given, or bounds of unsigned integers.
     """
     check_algorithm(alg)
+    kind = as_dtype(dtype).base_dtype
+    if kind.is_integer:
+        if (minval is None) != (maxval is None):
+            raise ValueError(
+                f"For integer `dtype` argument {kind}, argument `minval` and `maxval` must be both "
+                f"None or not None. Got `minval`={minval} and `maxval`={maxval}."
+            )
+        if minval is not None and kind.name in ("uint32", "uint64"):
+            raise ValueError(
+                f"Argument `dtype` got invalid value {kind} when argument `minval` is not None. "
+                "Please don't use unsigned integers in this case."
+            )
+        if minval is None:
+            with scope(name, "stateless_random_uniform") as full:
+                seeds = convert_to_tensor(seed, name="seed")
+                sizes = shape_tensor(shape)
+                return op("StatelessRandomUniformFullInt", sizes, seeds, dtype=kind, name=full)
     return _uniform(
         shape,
         minval,
@@ -303,7 +331,7 @@ def _stateless_normal(op_name, default):
         check_algorithm(alg)
         dtype = as_dtype(dtype).base_dtype
         with scope(name, default) as full:
-            sizes = _sizes(shape)
+            sizes = shape_tensor(shape)
             seed = convert_to_tensor(seed, name="seed")
             middle = convert_to_tensor(mean, dtype, "mean")
             width = convert_to_tensor(stddev, dtype, "stddev")
@@ -333,7 +361,7 @@ def random_shuffle(value: TensorLike, seed: int | None = None, name: str | None 
     Returns:
       A tensor of the shape of `value`.
     """
-    return op("RandomShuffle", value, name=name, **_seeds(seed))
+    return op("RandomShuffle", value, name=name, **op_seeds(seed))
 
 
 @export("random.categorical")
@@ -358,7 +386,7 @@ def categorical(
     """
     kind = as_dtype("int64" if dtype is None else dtype)
     with scope(name, "categorical"):
-        return op("Multinomial", logits, num_samples, output_dtype=kind, **_seeds(seed))
+        return op("Multinomial", logits, num_samples, output_dtype=kind, **op_seeds(seed))
 
 
 @export(v1=("multinomial", "random.multinomial"))
@@ -429,13 +457,13 @@ def random_gamma(
     """
     dtype = as_dtype(dtype).base_dtype
     with scope(name, "random_gamma"):
-        sizes = _sizes(shape)
+        sizes = shape_tensor(shape)
         alpha = convert_to_tensor(alpha, dtype, "alpha")
         beta = convert_to_tensor(1 if beta is None else beta, dtype, "beta")
         broadcast_alpha = op("Add", alpha, op("ZerosLike", beta))
-        numbers = op("RandomGamma", sizes, broadcast_alpha, **_seeds(seed))
-        tiny = dict(float16=6.1e-05, float32=1.1754944e-38).get(dtype.name, 2.2250738585072014e-308)
-        return op("Maximum", convert_to_tensor(tiny, dtype), op("RealDiv", numbers, beta))
+        numbers = op("RandomGamma", sizes, broadcast_alpha, **op_seeds(seed))
+        tiny = convert_to_tensor(SMALLEST_NORMAL[dtype.name], dtype)
+        return op("Maximum", tiny, op("RealDiv", numbers, beta))
 
 
 def _check_crop(value, size):

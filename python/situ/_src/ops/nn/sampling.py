@@ -168,6 +168,7 @@ def _logits(
         biases, sampled
     )
     if remove_accidental_hits:
+        random_ops.get_seed(None)  # like TensorFlow, whose op takes a seed of the graph
         hits = OPS["Max"](cast(op("Equal", op("ExpandDims", labels, 2), sampled), "float32"), 1)
         sampled_logits = sampled_logits - hits * 1e30
     if subtract_log_q:
