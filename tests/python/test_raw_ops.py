@@ -323,8 +323,8 @@ def test_algorithms_of_keyed_random_numbers():
     def numbers(alg):
         return tf.raw_ops.StatelessRandomUniformV2(
             shape=[2],
-            key=tf.constant([7], tf.int64),
-            counter=tf.constant([0, 1], tf.int64),
+            key=tf.constant([7], tf.uint64),
+            counter=tf.constant([0, 1], tf.uint64),
             alg=alg,
         ).numpy()
 
