@@ -30,9 +30,8 @@ OUTPUTS = {op: outputs for op, _, outputs in LINES}
 MISSING = {  # arguments of TensorFlow that situ does not have: a TypeError names them
     "VarHandleOp": ["allowed_devices"],  # op definitions have no lists of strings
 }
-# Defaults that differ: situ has no uint64, and a queue without components is of no use.
+# Defaults that differ: a queue without components is of no use.
 OTHER_DEFAULTS = {
-    ("StatelessRandomUniformFullIntV2", "dtype"),
     ("PriorityQueueV2", "component_types"),
 }
 

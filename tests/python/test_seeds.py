@@ -193,6 +193,25 @@ def test_initial_weights_after_other_seeds(python):
     assert one == two != ""
 
 
+def test_determinism_requires_seeds(python):
+    done = python(
+        """
+        import situ as tf
+        tf.config.experimental.enable_op_determinism()
+        tf.random.uniform([2], seed=1)
+        try:
+            tf.random.uniform([2])
+        except RuntimeError as e:
+            print(e)
+        tf.random.set_seed(1)
+        tf.random.uniform([2])
+    """,
+        SITU_SEED="",
+    )
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith("Random ops require a seed to be set when determinism is enabled.")
+
+
 def test_names_of_both_styles():
     assert isinstance(tf2.initializers.GlorotUniform(), tf2.keras.initializers.GlorotUniform)
     assert tf2.keras.initializers.get("glorot_uniform").get_config() == {"seed": None}

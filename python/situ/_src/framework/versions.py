@@ -137,10 +137,13 @@ def set_experimental_options(options: dict) -> None:
 
 @export("config.experimental.enable_op_determinism")
 def enable_op_determinism() -> None:
-    """Does nothing: kernels compute the same result in every run.
+    """Makes random operations without a seed an error.
 
-    Random operations without a seed and concurrent updates of a variable may still differ between
-    runs."""
+    Kernels compute the same result in every run anyway. Concurrent updates of a variable may still
+    differ between runs."""
+    from situ._src.ops import random_ops  # which imports this package
+
+    random_ops.require_seeds()
 
 
 @export("config.experimental.get_device_details")

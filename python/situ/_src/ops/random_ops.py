@@ -20,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing takes long to import
     from situ._src.framework.type_aliases import DTypeLike, ShapeLike, Tensor, TensorLike
 
-_eager: dict = {"seed": None, "numbers": None, "weights": False}
+_eager: dict = {"seed": None, "numbers": None, "weights": False, "required": False}
 _DEFAULT, _MOST = 87654321, 2**31 - 1
 SMALLEST_NORMAL = {
     "float16": 6.104e-05,
@@ -62,6 +62,11 @@ def global_seed():
     return _eager["seed"]
 
 
+def require_seeds() -> None:
+    """Makes random ops without a seed an error: tf.config.experimental.enable_op_determinism."""
+    _eager["required"] = True
+
+
 def draw_weight_seeds() -> None:
     """Makes Python's `random` determine the seeds of Keras initializers and layers until set_seed
     is called. See tf.keras.utils.set_random_seed."""
@@ -99,10 +104,18 @@ def get_seed(op_seed: TensorLike) -> tuple[int | None, int | None]:
 
     Returns:
       A pair (seed of the graph or program, seed of the op); (None, None) if both are unset.
+
+    Raises:
+      RuntimeError: If both are unset after tf.config.experimental.enable_op_determinism.
     """
     graph = _situ.current_graph()
     graph_seed = _eager["seed"] if graph is None else graph.seed
     if graph_seed is None and op_seed is None:
+        if _eager["required"] and not os.environ.get("SITU_SEED"):
+            raise RuntimeError(
+                "Random ops require a seed to be set when determinism is enabled. Please set a "
+                "seed before running the op, e.g. by calling tf.random.set_seed(1)."
+            )
         return None, None
     seed = _next_seed(graph) if op_seed is None else op_seed
     seeds = (_DEFAULT if graph_seed is None else graph_seed) % _MOST, seed % _MOST
