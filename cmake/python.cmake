@@ -43,7 +43,7 @@ add_custom_command(
           PYTHONPATH=${CMAKE_SOURCE_DIR}/python:${CMAKE_BINARY_DIR}/python
           ${stubs_python} -B ${CMAKE_SOURCE_DIR}/tools/stubs.py ${CMAKE_BINARY_DIR}/python
           > stubs.stamp || ${CMAKE_COMMAND} -E echo "no type stubs: the package cannot be imported"
-  DEPENDS situ_python ${stubs_needs} ${package} ${CMAKE_SOURCE_DIR}/tools/stubs.py
+  DEPENDS situ situ_python ${stubs_needs} ${package} ${CMAKE_SOURCE_DIR}/tools/stubs.py
   WORKING_DIRECTORY ${CMAKE_BINARY_DIR}
   VERBATIM)
 add_custom_target(situ_stubs ALL DEPENDS ${CMAKE_BINARY_DIR}/stubs.stamp)

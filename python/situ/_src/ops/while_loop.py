@@ -4,8 +4,7 @@
 from __future__ import annotations
 
 import contextlib
-
-import numpy
+import numbers
 
 import _situ
 from situ._src.framework import branch_graph, nest, tensor_shape
@@ -282,7 +281,7 @@ def while_loop(
         raise TypeError("'cond' must be callable.")
     if not callable(body):
         raise TypeError("'body' must be callable.")
-    if not isinstance(parallel_iterations, (int, numpy.integer)) or parallel_iterations < 1:
+    if not isinstance(parallel_iterations, numbers.Integral) or parallel_iterations < 1:
         raise TypeError("'parallel_iterations' must be a positive integer.")
     if isinstance(loop_vars, (list, tuple)) and not loop_vars:
         raise ValueError("No loop variables provided")

@@ -7,11 +7,10 @@ from __future__ import annotations
 import _situ
 from situ._src.framework import errors, style, tensor_shape
 from situ._src.framework.api import named
+from situ._src.framework.scopes import control_dependencies
 from situ._src.framework.tensor import constant_value
 from situ._src.ops.array_ops import convert_to_tensor, op
 from situ._src.ops.array_ops import shape as shape_op
-from situ._src.ops.check_ops import Assert
-from situ._src.ops.control_flow_ops import with_dependencies
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing takes long to import
@@ -34,6 +33,8 @@ def require(condition: Any, message: str) -> list:
       A list of operations that assert the condition, for `after`.
     """
     if is_tensor(condition):
+        from situ._src.ops.check_ops import Assert  # only for what is not known yet
+
         known = None if _situ.executing_eagerly() else constant_value(condition)
         if known is not None and not known:
             raise errors.InvalidArgumentError(None, None, f"assertion failed: [{message}]")
@@ -45,7 +46,10 @@ def require(condition: Any, message: str) -> list:
 
 def after(checks: list, tensor: Any) -> Any:
     """Returns the tensor after the checks have run."""
-    return with_dependencies(checks, tensor) if checks else tensor
+    if not checks or _situ.executing_eagerly():
+        return tensor
+    with control_dependencies(checks):
+        return op("Identity", convert_to_tensor(tensor), name="control_dependency")
 
 
 def _empty_text():
