@@ -38,21 +38,8 @@ def test_bounds_of_integers():
     assert tf.random.uniform([10, 0], 0, 0, tf.int32).shape == (10, 0)
     with pytest.raises(tf.errors.InvalidArgumentError, match="Need minval < maxval, got 0 >= 0"):
         tf.random.uniform([1], 0, 0, tf.int32)
-    with pytest.raises(ValueError, match="maxval must be a scalar; got a tensor of shape"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="maxval must be a scalar; got a tensor of shape"):
         tf.random.uniform([3], 0, [2, 3], tf.int32)
-
-
-def test_determinism_needs_seeds():
-    from situ._src.framework.versions import disable_op_determinism
-
-    tf.config.experimental.enable_op_determinism()
-    try:
-        with pytest.raises(RuntimeError, match="Random ops require a seed to be set"):
-            tf.random.normal([1])
-        tf.random.normal([1], seed=1)
-    finally:
-        disable_op_determinism()
-    tf.random.normal([1])
 
 
 def test_truth_of_tensors():

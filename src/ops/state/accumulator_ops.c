@@ -223,20 +223,22 @@ static situ_status compute_set_step(struct compute *compute) {
   return NULL;
 }
 
-#define ACCUMULATOR(op, text)                                                           \
-  {                                                                                     \
-    .name = op, .inputs = "", .outputs = "handle:resource",                             \
-    .attrs =                                                                            \
-        "dtype:{half float double} shape:shape container:string='' "                    \
-        "shared_name:string='' reduction_type:{'MEAN','SUM'}='MEAN'",                   \
-    .python = "", .doc = text, .devices = "CPU", .flags = OP_STATEFUL | OP_NO_GRADIENT, \
-    .shape = op_scalar_shape, .compute = compute_accumulator                            \
+#define ACCUMULATOR(op, text)                                                          \
+  {                                                                                    \
+    .name = op, .inputs = "", .outputs = "handle:resource",                            \
+    .attrs =                                                                           \
+        "dtype:{half float double} shape:shape container:string='' "                   \
+        "shared_name:string='' reduction_type:{'MEAN','SUM'}='MEAN'",                  \
+    .python = "", .doc = text,                                                         \
+    .args = "reduction_type: Whether to take the mean or the sum of the gradients.",   \
+    .devices = "CPU", .flags = OP_STATEFUL | OP_NO_GRADIENT, .shape = op_scalar_shape, \
+    .compute = compute_accumulator                                                     \
   }
 
-#define USER(op, in, out, attributes, text, kinds, shape_, compute_)                               \
+#define USER(op, in, out, attributes, text, args_, kinds, shape_, compute_)                        \
   {                                                                                                \
     .name = op, .inputs = "handle:resource" in, .outputs = out, .attrs = attributes, .python = "", \
-    .doc = text, .devices = "CPU", .flags = OP_STATEFUL | OP_NO_GRADIENT | (kinds),                \
+    .doc = text, .args = args_, .devices = "CPU", .flags = OP_STATEFUL | OP_NO_GRADIENT | (kinds), \
     .shape = shape_, .compute = compute_                                                           \
   }
 
@@ -245,6 +247,16 @@ static situ_status compute_set_step(struct compute *compute) {
 #define TAKE                                                                                  \
   "Takes the mean, or the sum, of the gradients and begins the next step; waits until there " \
   "are num_required."
+#define LOCAL_STEP "local_step: Step at which the gradient was computed."
+#define APPLY_ARGS LOCAL_STEP "\ngradient: The gradient."
+#define APPLY_SPARSE_ARGS                                      \
+  LOCAL_STEP                                                   \
+  "\ngradient_indices: Indices of the rows of the gradient.\n" \
+  "gradient_values: Rows of the gradient.\n"                   \
+  "gradient_shape: Shape of the dense gradient.\n"             \
+  "has_known_shape: Whether gradient_shape is known; it is ignored otherwise."
+#define TAKE_ARGS "num_required: Number of gradients to wait for."
+#define SET_STEP_ARGS "new_global_step: The step."
 #define COUNT "The number of gradients in an accumulator."
 #define SET_STEP "Sets the step of an accumulator."
 
@@ -253,28 +265,28 @@ static const struct op_def op_defs[] = {
     ACCUMULATOR("ResourceConditionalAccumulator", "An accumulator of dense gradients."),
     ACCUMULATOR("SparseConditionalAccumulator", "An accumulator of sparse gradients."),
     USER("AccumulatorApplyGradient", " local_step:int64 gradient:dtype", "", TYPE, APPLY,
-         OP_BLOCKS | OP_GIVES, op_no_shape, compute_apply),
+         APPLY_ARGS, OP_BLOCKS | OP_GIVES, op_no_shape, compute_apply),
     USER("ResourceAccumulatorApplyGradient", " local_step:int64 gradient:dtype", "", TYPE, APPLY,
-         OP_BLOCKS | OP_GIVES, op_no_shape, compute_apply),
+         APPLY_ARGS, OP_BLOCKS | OP_GIVES, op_no_shape, compute_apply),
     USER("SparseAccumulatorApplyGradient",
          " local_step:int64 gradient_indices:int64 gradient_values:dtype gradient_shape:int64", "",
-         TYPE " has_known_shape:bool", APPLY, OP_BLOCKS | OP_GIVES, op_no_shape,
+         TYPE " has_known_shape:bool", APPLY, APPLY_SPARSE_ARGS, OP_BLOCKS | OP_GIVES, op_no_shape,
          compute_apply_sparse),
-    USER("AccumulatorTakeGradient", " num_required:int32", "average:dtype", TYPE, TAKE, OP_BLOCKS,
-         take_shape, compute_take),
-    USER("ResourceAccumulatorTakeGradient", " num_required:int32", "average:dtype", TYPE, TAKE,
+    USER("AccumulatorTakeGradient", " num_required:int32", "average:dtype", TYPE, TAKE, TAKE_ARGS,
          OP_BLOCKS, take_shape, compute_take),
+    USER("ResourceAccumulatorTakeGradient", " num_required:int32", "average:dtype", TYPE, TAKE,
+         TAKE_ARGS, OP_BLOCKS, take_shape, compute_take),
     USER("SparseAccumulatorTakeGradient", " num_required:int32",
-         "indices:int64 values:dtype shape:int64", TYPE, TAKE, OP_BLOCKS, take_sparse_shape,
-         compute_take_sparse),
-    USER("AccumulatorNumAccumulated", "", "num_accumulated:int32", "", COUNT, 0, op_scalar_shape,
-         compute_count),
-    USER("ResourceAccumulatorNumAccumulated", "", "num_accumulated:int32", "", COUNT, 0,
+         "indices:int64 values:dtype shape:int64", TYPE, TAKE, TAKE_ARGS, OP_BLOCKS,
+         take_sparse_shape, compute_take_sparse),
+    USER("AccumulatorNumAccumulated", "", "num_accumulated:int32", "", COUNT, NULL, 0,
          op_scalar_shape, compute_count),
-    USER("AccumulatorSetGlobalStep", " new_global_step:int64", "", "", SET_STEP, 0, op_no_shape,
-         compute_set_step),
-    USER("ResourceAccumulatorSetGlobalStep", " new_global_step:int64", "", "", SET_STEP, 0,
+    USER("ResourceAccumulatorNumAccumulated", "", "num_accumulated:int32", "", COUNT, NULL, 0,
+         op_scalar_shape, compute_count),
+    USER("AccumulatorSetGlobalStep", " new_global_step:int64", "", "", SET_STEP, SET_STEP_ARGS, 0,
          op_no_shape, compute_set_step),
+    USER("ResourceAccumulatorSetGlobalStep", " new_global_step:int64", "", "", SET_STEP,
+         SET_STEP_ARGS, 0, op_no_shape, compute_set_step),
 };
 
 OP_FAMILY(accumulator_ops, op_defs);

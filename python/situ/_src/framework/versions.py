@@ -143,7 +143,15 @@ def enable_op_determinism() -> None:
     differ between runs."""
     from situ._src.ops import random_ops  # which imports this package
 
-    random_ops.require_seeds()
+    random_ops.require_seeds(True)
+
+
+@export("python.framework.config.disable_op_determinism")
+def disable_op_determinism() -> None:
+    """Ends the effect of enable_op_determinism."""
+    from situ._src.ops import random_ops
+
+    random_ops.require_seeds(False)
 
 
 @export("config.experimental.get_device_details")

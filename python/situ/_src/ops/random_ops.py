@@ -62,9 +62,10 @@ def global_seed():
     return _eager["seed"]
 
 
-def require_seeds() -> None:
-    """Makes random ops without a seed an error: tf.config.experimental.enable_op_determinism."""
-    _eager["required"] = True
+def require_seeds(required: bool) -> None:
+    """Sets whether random ops without a seed are an error: see
+    tf.config.experimental.enable_op_determinism."""
+    _eager["required"] = required
 
 
 def draw_weight_seeds() -> None:
