@@ -38,7 +38,8 @@ def test_bounds_of_integers():
     assert tf.random.uniform([10, 0], 0, 0, tf.int32).shape == (10, 0)
     with pytest.raises(tf.errors.InvalidArgumentError, match="Need minval < maxval, got 0 >= 0"):
         tf.random.uniform([1], 0, 0, tf.int32)
-    with pytest.raises(tf.errors.InvalidArgumentError, match="maxval must be a scalar; got a tensor of shape"):
+    not_scalar = "maxval must be a scalar; got a tensor of shape"
+    with pytest.raises(tf.errors.InvalidArgumentError, match=not_scalar):
         tf.random.uniform([3], 0, [2, 3], tf.int32)
 
 
