@@ -13,10 +13,10 @@ if [ ! -x "$venv/bin/python" ]; then
 fi
 site=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 printf '%s\n' "$@" >"$site/situ.pth"
-# Some tests read event files with the real TensorBoard, and HDF5, or load situ in IPython; they are
-# skipped where that is missing. One builds the wheel; fetched here, nothing changes in $venv while tests run.
-"$venv/bin/python" -c 'import tensorboard, h5py, IPython, scikit_build_core' 2>/dev/null ||
-  "$venv/bin/pip" install -q --disable-pip-version-check tensorboard h5py ipython \
+# Some tests read event files with the real TensorBoard, and HDF5, load situ in IPython, or use
+# bfloat16 arrays of ml_dtypes; they are skipped where that is missing. One builds the wheel; fetched here, nothing changes in $venv while tests run.
+"$venv/bin/python" -c 'import tensorboard, h5py, IPython, ml_dtypes, scikit_build_core' 2>/dev/null ||
+  "$venv/bin/pip" install -q --disable-pip-version-check tensorboard h5py ipython ml_dtypes \
     'scikit-build-core>=0.10' 2>/dev/null
 lacks() {
   for module in numpy pytest; do

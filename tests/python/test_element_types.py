@@ -115,6 +115,41 @@ def test_cast_of_complex_numbers_takes_the_real_part():
     assert tf.cast(x, "complex64").numpy().tolist() == [1 + 2j, -3 - 4j]
 
 
+BFLOAT16 = """
+    import sys
+    if {block}:
+        sys.modules["ml_dtypes"] = None
+    import numpy as np
+    import situ as tf
+    x = tf.constant([1.5, 2.25], tf.bfloat16)
+    array = (x + x).numpy()
+    print(array.dtype, np.dtype(tf.bfloat16.as_numpy_dtype), array.astype(float).tolist())
+    again = tf.constant(array, tf.bfloat16)
+    variable = tf.Variable(np.ones(2, tf.bfloat16.as_numpy_dtype), dtype=tf.bfloat16)
+    print(again.dtype.name, variable.dtype.name, bool(tf.reduce_all(again == x + x)))
+    print(tf.convert_to_tensor(array).dtype.name)
+"""
+
+
+def test_bfloat16_arrays_of_ml_dtypes(python):
+    pytest.importorskip("ml_dtypes")
+    result = python(BFLOAT16.format(block=False))
+    assert result.out.split("\n")[:3] == [
+        "bfloat16 bfloat16 [3.0, 4.5]",
+        "bfloat16 bfloat16 True",
+        "bfloat16",
+    ], result.err
+
+
+def test_bfloat16_arrays_without_ml_dtypes(python):
+    result = python(BFLOAT16.format(block=True))
+    assert result.out.split("\n")[:3] == [
+        "float32 float32 [3.0, 4.5]",
+        "bfloat16 bfloat16 True",
+        "float32",
+    ], result.err
+
+
 def test_bfloat16_rounds_to_nearest_even():
     bits = np.array([0x3F808000, 0x3F818000, 0x3F808001, 0x7F7FFFFF], np.uint32)
     x = tf.cast(tf.constant(bits.view(np.float32)), "bfloat16")
