@@ -246,6 +246,17 @@ static int read_shapes(struct call *call, int slot, PyObject *value, situ_attr *
   return PyErr_Occurred() ? -1 : 0;
 }
 
+/* The characters of a string attribute; NULL and an exception if it contains a NUL. */
+static const char *read_text(const char *name, PyObject *value) {
+  Py_ssize_t length = 0;
+  const bool bytes = PyBytes_Check(value);
+  const char *text = bytes ? PyBytes_AS_STRING(value) : PyUnicode_AsUTF8AndSize(value, &length);
+  if (bytes) length = PyBytes_GET_SIZE(value);
+  if (!text || !memchr(text, 0, (size_t)length)) return text;
+  PyErr_Format(PyExc_ValueError, "The string attribute '%s' must not contain NUL characters", name);
+  return NULL;
+}
+
 static int read_attr(struct call *call, int slot, const situ_op_attr *attr, PyObject *value) {
   situ_attr *out = &call->attrs[slot];
   situ_type type;
@@ -268,8 +279,7 @@ static int read_attr(struct call *call, int slot, const situ_op_attr *attr, PyOb
       if (!types_shape(value, &shape)) *out = situ_attr_shape(attr->name, shape);
       break;
     case SITU_ATTR_STRING:
-      *out = situ_attr_string(
-          attr->name, PyBytes_Check(value) ? PyBytes_AS_STRING(value) : PyUnicode_AsUTF8(value));
+      *out = situ_attr_string(attr->name, read_text(attr->name, value));
       break;
     case SITU_ATTR_TENSOR:
       call->tensors[slot] = IS_TENSOR(value) ? situ_tensor_retain(TENSOR_OF(value))

@@ -26,6 +26,10 @@ REPLACEMENTS = [
     ("a]b", "[]a]", "-", "--b"),
     ("xax", "a", "\\1", "xax"),  # no such group: nothing is replaced
     ("AB", "\\x41|\\102", "-", "--"),
+    ("a[:b", "[[:]", "-", "a--b"),
+    ("a{01}", "a{01}", "-", "-"),
+    ("aa", "a{1234567890}", "-", "aa"),
+    ("aa", "(?P<é_1>a)", "-", "--"),
 ]
 
 
@@ -48,6 +52,18 @@ ERRORS = {
     "\\": "trailing \\",
     "(?=a)": "invalid perl operator: (?=",
     "(?z)": "invalid perl operator: (?z",
+    "{2}a": "no argument for repetition operator: {2}",
+    "(?i)*?": "no argument for repetition operator: *?",
+    "b|+": "no argument for repetition operator: +",
+    "a{3,2}?": "invalid repetition size: {3,2}?",
+    "a{123456789}": "invalid repetition size: {123456789}",
+    "[[:]:]]": "invalid character class range: [:]:]",
+    "\\p^": "invalid character class range: \\p^",
+    "\\pé": "invalid character class range: \\pé",
+    "(?é)": "invalid perl operator: (?é",
+    "(?P<a-b>a)": "invalid named capture group: (?P<a-b>",
+    "(?P<a": "invalid named capture group: (?P<a",
+    "(?P<": "invalid perl operator: (?P",
     "\\p{Foo}": "invalid character class range: \\p{Foo}",
 }
 
@@ -95,5 +111,48 @@ def test_patterns_must_be_scalars():
 def test_nested_repetitions_take_linear_time():
     text = "a" * 5000
     assert not tf.strings.regex_full_match(text, "(a*)*(a|aa)*b").numpy()
-    with pytest.raises(tf.errors.InvalidArgumentError, match="too large"):
-        tf.strings.regex_full_match(text, "((a{100}){100}){100}")
+    assert tf.strings.regex_full_match(text, "(" * 400 + "a" + ")+" * 400).numpy()
+
+
+@pytest.mark.parametrize("depth", [20, 400])
+def test_nested_empty_repetitions_are_compiled_in_linear_time(depth):
+    for operator in ["+", "*", "?", "{1}", "{1,}"]:
+        pattern = "(?:" * depth + (")" + operator) * depth
+        assert tf.strings.regex_full_match(["", "a"], pattern).numpy().tolist() == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "size"),
+    [
+        ("((a{100}){100}){100}", "{100}"),
+        ("(?:(?:(?:){1000}){1000}){1000}", "{1000}"),
+        ("(a{1000}){2}", "{2}"),
+        ("(b|(a{500,}|b)*?){3}?", "{3}?"),
+    ],
+)
+def test_nested_repetitions_make_at_most_1000_copies(pattern, size):
+    with pytest.raises(tf.errors.InvalidArgumentError) as info:
+        tf.strings.regex_full_match("a", pattern)
+    assert f"error: invalid repetition size: {size}" in str(info.value)
+    assert tf.strings.regex_full_match("a" * 1000, "(a{500}|b){2}").numpy()
+
+
+def test_flags_are_no_operand_of_a_repetition():
+    assert tf.strings.regex_replace("ééx", "é(?i)*X", "-").numpy() == b"-"
+    assert tf.strings.regex_replace("aa", "a(?U)*", "-", replace_global=False).numpy() == b"-aa"
+    assert tf.strings.regex_full_match("", "a*(?i)*").numpy()
+
+
+def test_a_wrong_rewrite_string_replaces_no_single_match():
+    for rewrite in ["x\\", "x\\q"]:
+        first = tf.strings.regex_replace("aba", "a", rewrite, replace_global=False)
+        assert first.numpy() == b"aba"
+        assert tf.strings.regex_replace("aba", "a", rewrite).numpy() == b"xbx"
+
+
+def test_patterns_with_nul_characters():
+    assert tf.strings.regex_replace(["a\0b"], "\0", "-").numpy().tolist() == [b"a-b"]
+    assert tf.strings.regex_replace(["a\0b"], b"a\0b", "x\0y").numpy().tolist() == [b"x\0y"]
+    assert tf.strings.regex_full_match(["ab\0c"], "ab\0.").numpy().tolist() == [True]
+    with pytest.raises(ValueError, match="'pattern' must not contain NUL"):
+        tf.raw_ops.StaticRegexReplace(input=["a"], pattern="a\0", rewrite="")

@@ -66,19 +66,31 @@ static void set_fork(struct compiler *c, int fork, int body, int other, bool laz
   c->code[fork].y = lazy ? body : other;
 }
 
+/* x+: a choice behind x. */
+static void compile_plus(struct compiler *c, const struct regex_node *node) {
+  const int first = c->count;
+  compile(c, node->a);
+  const int fork = emit(c, FORK, 0, 0);
+  set_fork(c, fork, first, c->count, node->lazy);
+}
+
+/* x* is (x+)?: an x that matches nothing ends the repetition with its own priority. */
 static void compile_star(struct compiler *c, const struct regex_node *node) {
   const int fork = emit(c, FORK, 0, 0);
-  compile(c, node->a);
-  emit(c, JUMP, fork, 0);
+  compile_plus(c, node);
   set_fork(c, fork, fork + 1, c->count, node->lazy);
 }
 
-/* x{2,5} is xx(x(x(x)?)?)?. */
+/* x{2,} is xx+, x{2,5} is xx(x(x(x)?)?)?. */
 static void compile_repeat(struct compiler *c, const struct regex_node *node) {
   int last = -1; /* the forks are linked by y until their target is known */
-  for (int i = 0; i < node->min && c->count < MOST_INSTRUCTIONS; i++) compile(c, node->a);
+  const int copies = node->max < 0 ? node->min - 1 : node->min;
+  for (int i = 0; i < copies && c->count < MOST_INSTRUCTIONS; i++) compile(c, node->a);
   if (node->max < 0) {
-    compile_star(c, node);
+    if (node->min)
+      compile_plus(c, node);
+    else
+      compile_star(c, node);
     return;
   }
   for (int i = node->min; i < node->max && c->count < MOST_INSTRUCTIONS; i++) {
@@ -190,23 +202,11 @@ int regex_groups(const struct regex *regex) { return regex->groups; }
 
 /* Matching */
 
-static bool contains(const struct regex_set *set, uint32_t c) {
-  int low = 0, high = set->count;
-  while (low < high) {
-    const int middle = (low + high) / 2;
-    if (set->ranges[middle].last < c)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low < set->count && set->ranges[low].first <= c;
-}
-
 static bool matches(const struct regex_set *set, uint32_t c) {
   if (c == UTF8_INVALID) return false;
-  return set->inverted !=
-         (contains(set, c) || (set->folds && (contains(set, utf8_case_of(c, false)) ||
-                                              contains(set, utf8_case_of(c, true)))));
+  return set->inverted != (regex_set_contains(set, c) ||
+                           (set->folds && (regex_set_contains(set, utf8_case_of(c, false)) ||
+                                           regex_set_contains(set, utf8_case_of(c, true)))));
 }
 
 static bool is_word(situ_string text, size_t at) {

@@ -52,7 +52,8 @@ struct regex_node {
   struct regex_node *a, *b;
   int min, max; /* of a repetition; max -1: unlimited */
   bool lazy;
-  int group; /* number of a capturing group */
+  int group;   /* number of a capturing group */
+  int repeats; /* the most copies of a node in it that nested repetitions with counts make */
 };
 
 /* Parses a pattern into `arena`. The error text is RE2's: "missing ]: [". */
@@ -67,6 +68,9 @@ bool regex_class_add(struct arena *arena, situ_string name, bool unicode, struct
 void regex_set_add(struct arena *arena, struct regex_set *set, uint32_t first, uint32_t last);
 void regex_set_sort(struct regex_set *set);
 void regex_set_invert(struct arena *arena, struct regex_set *set);
+
+/* Whether a sorted set has a character. */
+bool regex_set_contains(const struct regex_set *set, uint32_t c);
 
 struct regex;
 

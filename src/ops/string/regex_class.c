@@ -46,6 +46,18 @@ void regex_set_invert(struct arena *arena, struct regex_set *set) {
   *set = out;
 }
 
+bool regex_set_contains(const struct regex_set *set, uint32_t c) {
+  int low = 0, high = set->count;
+  while (low < high) {
+    const int middle = (low + high) / 2;
+    if (set->ranges[middle].last < c)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low < set->count && set->ranges[low].first <= c;
+}
+
 /* The classes of ASCII: pairs of first and last characters. */
 static const struct {
   const char *name, *ranges;

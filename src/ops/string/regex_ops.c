@@ -42,6 +42,18 @@ static bool can_rewrite(const struct replacement *r) {
   return true;
 }
 
+/* Whether each backslash of the rewrite string is followed by a digit or another one. If not, it
+ * ends there if all matches are replaced; a single match is not replaced. */
+static bool is_rewrite_valid(const struct replacement *r) {
+  for (size_t i = 0; i < r->rewrite.length; i++) {
+    if (r->rewrite.data[i] != '\\') continue;
+    if (++i == r->rewrite.length) return false;
+    const char c = r->rewrite.data[i];
+    if (c != '\\' && (c < '0' || c > '9')) return false;
+  }
+  return true;
+}
+
 /* Appends the rewrite string with the groups of a match. */
 static void rewrite(const struct replacement *r, situ_string text, const int64_t *ends,
                     struct strbuf *out) {
@@ -115,7 +127,7 @@ static situ_status compute_replace(struct compute *compute) {
   TRY(read_string(compute, 2, "rewrite", "Rewrite", &r.rewrite));
   TRY(regex_compile(pattern, &r.regex));
   situ_status status = NULL;
-  if (can_rewrite(&r))
+  if (can_rewrite(&r) && (r.all || is_rewrite_valid(&r)))
     status = replace_each(compute, &r);
   else
     status = compute_keep(compute, 0, &compute->out[0]);

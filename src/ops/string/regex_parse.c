@@ -18,7 +18,10 @@ struct parser {
   struct arena *arena;
   struct flags flags;
   int groups, depth;
-  bool quoted; /* between \Q and \E */
+  bool quoted;  /* between \Q and \E */
+  int repeats;  /* the most copies of a node that repetitions in this group make */
+  size_t begin; /* the last repetition operator */
+  size_t end;
 };
 
 static situ_status parse_or(struct parser *p, struct regex_node **out);
@@ -46,6 +49,7 @@ static situ_status node(struct parser *p, enum regex_kind kind, struct regex_nod
   *out = arena_zero(p->arena, sizeof **out);
   if (!*out) return NO_MEMORY();
   (*out)->kind = kind;
+  (*out)->repeats = 1;
   return NULL;
 }
 
@@ -136,9 +140,15 @@ static situ_status class_escape(struct parser *p, struct regex_set *set, bool *t
     const bool braces = take(p, "{");
     const char *end = braces ? memchr(p->text.data + p->at, '}', p->text.length - p->at) : NULL;
     if (braces && !end) return wrong(p, "invalid character class range", begin, p->text.length);
-    if (take(p, "^")) invert = !invert;
-    name = (situ_string){p->text.data + p->at, braces ? (size_t)(end - p->text.data) - p->at : 1};
-    p->at += name.length + braces;
+    if (braces && take(p, "^")) invert = !invert;
+    const size_t first = p->at;
+    uint32_t c;
+    if (braces)
+      p->at = (size_t)(end - p->text.data);
+    else
+      TRY(character(p, &c));
+    name = (situ_string){p->text.data + first, p->at - first};
+    p->at += braces;
   }
   const char lower = (char)(letter | 0x20);
   if (!unicode) name = (situ_string){&lower, 1};
@@ -158,7 +168,7 @@ static situ_status posix_class(struct parser *p, struct regex_set *set, bool *ta
   const size_t begin = p->at;
   *taken = false;
   if (!next_is(p, "[:")) return NULL;
-  const char *end = memmem(p->text.data + p->at, p->text.length - p->at, ":]", 2);
+  const char *end = memmem(p->text.data + p->at + 2, p->text.length - p->at - 2, ":]", 2);
   if (!end) return NULL;
   *taken = true;
   p->at += 2;
@@ -222,7 +232,8 @@ static situ_status bracket(struct parser *p, struct regex_node **out) {
 static situ_status parse_flags(struct parser *p, size_t begin, bool *opens) {
   bool value = true, is_open = false; /* a minus must be followed by a flag */
   while (more(p)) {
-    const char c = p->text.data[p->at++];
+    uint32_t c;
+    TRY(character(p, &c));
     bool *flag = c == 'i'   ? &p->flags.fold
                  : c == 'm' ? &p->flags.multi
                  : c == 's' ? &p->flags.dot_all
@@ -238,35 +249,51 @@ static situ_status parse_flags(struct parser *p, size_t begin, bool *opens) {
   return wrong(p, "invalid perl operator", begin, p->at);
 }
 
-static bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+/* Whether a name consists of letters, marks, decimal digits and connectors such as _. */
+static bool is_name(struct arena *arena, situ_string name) {
+  static const char *const categories[] = {"L", "M", "Nd", "Nl", "Pc"};
+  struct regex_set allowed = {0};
+  for (size_t i = 0; i < COUNT_OF(categories); i++)
+    regex_class_add(arena, (situ_string){categories[i], strlen(categories[i])}, true, &allowed);
+  regex_set_sort(&allowed);
+  for (size_t at = 0; at < name.length;)
+    if (!regex_set_contains(&allowed, utf8_decode(name, &at))) return false;
+  return name.length > 0;
 }
 
 static situ_status group_name(struct parser *p, size_t begin) {
   const size_t first = p->at;
-  while (more(p) && is_word(p->text.data[p->at])) p->at++;
-  if (p->at > first && take(p, ">")) return NULL;
-  return wrong(p, "invalid named capture group", begin, more(p) ? p->at + 1 : p->text.length);
+  const char *end = memchr(p->text.data + first, '>', p->text.length - first);
+  if (!end) return wrong(p, "invalid named capture group", begin, p->text.length);
+  p->at = (size_t)(end - p->text.data) + 1;
+  if (is_name(p->arena, (situ_string){p->text.data + first, p->at - 1 - first})) return NULL;
+  return wrong(p, "invalid named capture group", begin, p->at);
 }
 
 static situ_status close_group(struct parser *p, int number, struct regex_node **out) {
   struct regex_node *inner = NULL;
+  const int outer = p->repeats;
   if (++p->depth > MOST_DEPTH) return wrong(p, "nesting depth exceeded", 0, 0);
+  p->repeats = 1;
   TRY(parse_or(p, &inner));
   p->depth--;
   if (!take(p, ")")) return wrong(p, "missing )", 0, p->text.length);
   TRY(node(p, REGEX_GROUP, out));
   (*out)->a = inner;
   (*out)->group = number;
+  (*out)->repeats = p->repeats;
+  p->repeats = outer;
   return NULL;
 }
 
+/* *out stays NULL if there are only flags. */
 static situ_status group(struct parser *p, struct regex_node **out) {
   const size_t begin = p->at++;
   const struct flags outer = p->flags;
   int number = -1;
   bool opens = true;
-  if (take(p, "?P<")) {
+  if (next_is(p, "?P<") && p->text.length - p->at > 3) {
+    p->at += 3;
     TRY(group_name(p, begin));
     number = ++p->groups;
   } else if (take(p, "?")) {
@@ -274,7 +301,7 @@ static situ_status group(struct parser *p, struct regex_node **out) {
   } else {
     number = ++p->groups;
   }
-  if (!opens) return node(p, REGEX_EMPTY, out); /* the flags hold to the end of the group */
+  if (!opens) return NULL; /* the flags hold to the end of the group */
   TRY(close_group(p, number, out));
   p->flags = outer;
   return NULL;
@@ -339,14 +366,17 @@ static situ_status atom(struct parser *p, struct regex_node **out) {
     case '$':
       p->at++;
       return assertion(p, multi ? REGEX_LINE_END : REGEX_TEXT_END, out);
-    case '*':
-    case '+':
-    case '?':
-      return wrong(p, "no argument for repetition operator", p->at, p->at + 1);
     default:
       TRY(character(p, &c));
       return literal(p, c, out);
   }
+}
+
+/* A number of at most 9 digits, without leading zeros. */
+static bool count(struct parser *p, uint32_t *value) {
+  const size_t begin = p->at;
+  const int n = digits(p, 10, 10, value);
+  return n && n < 10 && (n == 1 || p->text.data[begin] != '0');
 }
 
 /* {n}, {n,} or {n,m}; anything else in braces is literal. */
@@ -354,10 +384,10 @@ static bool counts(struct parser *p, int *min, int *max) {
   const size_t begin = p->at;
   uint32_t low, high = 0;
   p->at++;
-  bool good = digits(p, 10, 8, &low) > 0;
+  bool good = count(p, &low);
   const bool comma = good && take(p, ",");
-  const bool bounded = comma && digits(p, 10, 8, &high) > 0;
-  good = good && take(p, "}");
+  const bool bounded = comma && !next_is(p, "}");
+  good = good && (!bounded || count(p, &high)) && take(p, "}");
   if (!good) p->at = begin;
   *min = (int)low;
   *max = !comma ? (int)low : bounded ? (int)high : -1;
@@ -377,35 +407,55 @@ static void skip_quotes(struct parser *p) {
   while (take(p, p->quoted ? "\\E" : "\\Q")) p->quoted = !p->quoted;
 }
 
-static situ_status repeated(struct parser *p, struct regex_node **out) {
+/* Repeats a node. Nested repetitions make at most MOST_REPEATS copies of a node. */
+static situ_status repeat(struct parser *p, int min, int max, bool lazy, bool braces,
+                          struct regex_node **operand) {
+  struct regex_node *inner = *operand;
+  const int copies = !braces ? 1 : max > 0 ? max : min > 0 ? min : 1;
+  TRY(pair(p, REGEX_REPEAT, inner, NULL, operand));
+  (*operand)->min = min;
+  (*operand)->max = max;
+  (*operand)->lazy = lazy != p->flags.swap;
+  (*operand)->repeats = inner->repeats * copies;
+  if ((min > 1 || max > 1) && (*operand)->repeats > MOST_REPEATS)
+    return wrong(p, "invalid repetition size", p->begin, p->end);
+  p->repeats = p->repeats > (*operand)->repeats ? p->repeats : (*operand)->repeats;
+  return NULL;
+}
+
+/* Applies a repetition operator, if there is one, to the last atom, which is NULL at the begin of
+ * a sequence. */
+static situ_status repeated(struct parser *p, struct regex_node **operand, bool *taken) {
+  const size_t begin = p->at, first = p->begin, last = p->end;
+  const bool braces = next_is(p, "{");
   int min, max;
-  TRY(atom(p, out));
-  skip_quotes(p);
-  const size_t first = p->at;
-  for (bool again = false;; again = true) {
-    const size_t begin = p->at;
-    struct regex_node *inner = *out;
-    if (!more(p) || p->quoted || !repetition(p, &min, &max)) return NULL;
-    if (min > MOST_REPEATS || max > MOST_REPEATS || (max >= 0 && max < min))
-      return wrong(p, "invalid repetition size", begin, p->at);
-    const bool lazy = take(p, "?");
-    if (again) return wrong(p, "bad repetition operator", first, p->at);
-    TRY(pair(p, REGEX_REPEAT, inner, NULL, out));
-    (*out)->min = min;
-    (*out)->max = max;
-    (*out)->lazy = lazy != p->flags.swap;
-  }
+  *taken = !p->quoted && repetition(p, &min, &max);
+  if (!*taken) return NULL;
+  const bool lazy = take(p, "?");
+  p->begin = begin;
+  p->end = p->at;
+  if (last == begin && last > first) return wrong(p, "bad repetition operator", first, p->end);
+  if (min > MOST_REPEATS || max > MOST_REPEATS || (max >= 0 && max < min))
+    return wrong(p, "invalid repetition size", begin, p->end);
+  if (!operand) return wrong(p, "no argument for repetition operator", begin, p->end);
+  return repeat(p, min, max, lazy, braces, operand);
 }
 
 /* Lists are nested to the right: a chain of any length. */
 static situ_status sequence(struct parser *p, struct regex_node **out) {
-  struct regex_node **tail = out;
+  struct regex_node **tail = out, **last = NULL;
   for (;;) {
     struct regex_node *next = NULL;
+    bool taken;
     skip_quotes(p);
     if (!more(p) || (!p->quoted && (next_is(p, "|") || next_is(p, ")")))) break;
-    TRY(repeated(p, &next));
+    TRY(repeated(p, last, &taken));
+    if (taken) continue;
+    TRY(atom(p, &next));
+    if (!next) continue;
+    p->repeats = p->repeats > next->repeats ? p->repeats : next->repeats;
     TRY(pair(p, REGEX_CAT, next, NULL, tail));
+    last = &(*tail)->a;
     tail = &(*tail)->b;
   }
   return node(p, REGEX_EMPTY, tail);
@@ -424,7 +474,7 @@ static situ_status parse_or(struct parser *p, struct regex_node **out) {
 
 situ_status regex_parse(situ_string pattern, struct arena *arena, struct regex_node **out,
                         int *groups) {
-  struct parser p = {.text = pattern, .arena = arena};
+  struct parser p = {.text = pattern, .arena = arena, .repeats = 1};
   TRY(parse_or(&p, out));
   if (more(&p)) return wrong(&p, "unexpected )", 0, pattern.length);
   *groups = p.groups;

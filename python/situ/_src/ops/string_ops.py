@@ -97,6 +97,13 @@ def _of_flat_values(function, strings):
     return function(strings)
 
 
+def _can_be_attr(text: TensorLike) -> bool:
+    """Whether an argument is a string that an attribute can hold: one without NUL characters."""
+    if isinstance(text, bytes):
+        return b"\0" not in text
+    return isinstance(text, str) and "\0" not in text
+
+
 @export("strings.regex_replace", v1="regex_replace")
 def regex_replace(
     input: TensorLike,
@@ -117,7 +124,7 @@ def regex_replace(
     Returns:
       A string tensor of the shape of `input`.
     """
-    constant = isinstance(pattern, (str, bytes)) and isinstance(rewrite, (str, bytes))
+    constant = _can_be_attr(pattern) and _can_be_attr(rewrite)
 
     def replace(strings):
         if constant:
@@ -135,7 +142,7 @@ def regex_full_match(input: TensorLike, pattern: TensorLike, name: str | None = 
     """Returns whether a regular expression (RE2) matches each whole string."""
 
     def match(strings):
-        if isinstance(pattern, (str, bytes)):
+        if _can_be_attr(pattern):
             return op("StaticRegexFullMatch", strings, pattern=pattern, name=name)
         return op("RegexFullMatch", strings, pattern, name=name)
 
