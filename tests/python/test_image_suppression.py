@@ -97,3 +97,31 @@ def test_combined():
 def test_wrong_arguments(boxes, scores, size, threshold, message):
     with pytest.raises(tf.errors.InvalidArgumentError, match=message):
         tf.image.non_max_suppression(boxes, scores, size, threshold)
+
+
+@pytest.mark.parametrize("sigma", [0.0, 0.5])
+def test_boxes_of_nan_end(sigma):
+    boxes = numpy.array([[0, 0, 1, 1], [numpy.nan, 0, 1, 1], [0, 0, 1, 1], [0, 5, 1, 6]], numpy.float32)
+    scores = numpy.array([0.5, 0.9, 0.7, 0.6], numpy.float32)
+    index, score, count = tf.raw_ops.NonMaxSuppressionV5(
+        boxes=boxes,
+        scores=scores,
+        max_output_size=4,
+        iou_threshold=0.5,
+        score_threshold=0.0,
+        soft_nms_sigma=sigma,
+        pad_to_max_output_size=False,
+    )
+    assert (index.numpy().tolist(), count.numpy()) == ([1], 1)
+    numpy.testing.assert_allclose(score, [0.9])
+
+
+def test_overlaps_of_nan():
+    index = tf.raw_ops.NonMaxSuppressionWithOverlaps(
+        overlaps=numpy.full((2, 2), numpy.nan, numpy.float32),
+        scores=numpy.ones(2, numpy.float32),
+        max_output_size=5,
+        overlap_threshold=0.5,
+        score_threshold=0.0,
+    )
+    assert index.numpy().tolist() == [0]

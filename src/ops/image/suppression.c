@@ -27,8 +27,9 @@ static void sift_down(struct candidate *heap, int64_t n, int64_t at) {
   heap[at] = moved;
 }
 
-static float smaller(float a, float b) { return a < b ? a : b; }
-static float larger(float a, float b) { return a > b ? a : b; }
+/* The first operand if one of them is NaN. */
+static float smaller(float a, float b) { return b < a ? b : a; }
+static float larger(float a, float b) { return a < b ? b : a; }
 
 float suppression_iou(const float a[4], const float b[4]) {
   const float top_a = smaller(a[0], a[2]), low_a = larger(a[0], a[2]);
@@ -47,17 +48,21 @@ float suppression_box_iou(const void *boxes, int64_t a, int64_t b) {
   return suppression_iou((const float *)boxes + 4 * a, (const float *)boxes + 4 * b);
 }
 
+/* The factor of the score of a box that overlaps a selected one. */
+static float weight_of(const struct suppression *s, float similarity) {
+  if (s->sigma > 0) return expf(-0.5F / s->sigma * similarity * similarity);
+  return similarity <= s->overlap ? 1 : 0;
+}
+
 /* Lowers the score of a candidate by the selected ones that it has not seen yet; false if one of
  * them removes it. */
 static bool survives(const struct suppression *s, const struct selection *selected,
                      struct candidate *next) {
   for (int64_t k = selected->count - 1; k >= next->seen; k--) {
     const float similarity = s->similarity(s->context, next->index, selected->index[k]);
-    if (s->sigma > 0)
-      next->score *= expf(-0.5F / s->sigma * similarity * similarity);
-    else if (similarity > s->overlap)
-      return false;
-    if (next->score <= s->least) return false;
+    if (s->sigma <= 0 && similarity > s->overlap) return false;
+    next->score *= weight_of(s, similarity);
+    if (!(next->score > s->least)) return false; /* also NaN, which has no place in the heap */
   }
   next->seen = selected->count;
   return true;
