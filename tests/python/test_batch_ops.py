@@ -151,3 +151,43 @@ def test_batches_of_a_session():
         y = add(x)
         results = together(lambda v: session.run(y, {x: [[v]]}).tolist(), 1, 2)
     assert results == {1: [2], 2: [3]}
+
+
+def test_calls_with_different_numbers_of_tensors_do_not_join():
+    results = []
+
+    def call(tensors):
+        try:
+            tf.raw_ops.Batch(
+                in_tensors=tensors,
+                num_batch_threads=1,
+                max_batch_size=4,
+                batch_timeout_micros=200000,
+                grad_timeout_micros=0,
+                shared_name="different_numbers",
+            )
+            results.append("")
+        except tf.errors.InvalidArgumentError as error:
+            results.append(str(error))
+
+    one = tf.ones([1, 2])
+    threads = [threading.Thread(target=call, args=(tensors,)) for tensors in ([one], [one, one])]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert min(results) == ""
+    assert "must have the same number of tensors" in max(results)
+
+
+def test_empty_batches_are_not_padded():
+    batched, index, _ = tf.raw_ops.Batch(
+        in_tensors=[tf.zeros([0, 2])],
+        num_batch_threads=1,
+        max_batch_size=4,
+        batch_timeout_micros=1000,
+        grad_timeout_micros=0,
+        allowed_batch_sizes=[2, 4],
+    )
+    assert batched[0].shape == [0, 2]
+    assert index.shape == [1, 3]

@@ -101,7 +101,7 @@ def test_wrong_arguments(boxes, scores, size, threshold, message):
 
 @pytest.mark.parametrize("sigma", [0.0, 0.5])
 def test_boxes_of_nan_end(sigma):
-    boxes = numpy.array([[0, 0, 1, 1], [numpy.nan, 0, 1, 1], [0, 0, 1, 1], [0, 5, 1, 6]], numpy.float32)
+    boxes = numpy.float32([[0, 0, 1, 1], [numpy.nan, 0, 1, 1], [0, 0, 1, 1], [0, 5, 1, 6]])
     scores = numpy.array([0.5, 0.9, 0.7, 0.6], numpy.float32)
     index, score, count = tf.raw_ops.NonMaxSuppressionV5(
         boxes=boxes,

@@ -47,14 +47,14 @@ struct parts {
 };
 
 static void fill(const struct parts *parts, char *data, situ_string *strings) {
-  const situ_tensor *first = parts->tensors[0];
+  const situ_tensor *first = NULL; /* with a row to fill up with */
   int64_t at = 0;
   for (int64_t i = 0; i < parts->n; i++) {
     const int64_t end = parts->end < 0 ? parts->tensors[i]->shape.dim[0] : parts->end;
     append(parts->tensors[i], parts->begin, end, data, strings, &at);
+    if (!first && parts->tensors[i]->shape.dim[0]) first = parts->tensors[i];
   }
-  const int64_t row = row_size(first);
-  while (first->shape.dim[0] && at < parts->rows * row) append(first, 0, 1, data, strings, &at);
+  while (first && at < parts->rows * row_size(first)) append(first, 0, 1, data, strings, &at);
 }
 
 static situ_status make(const struct parts *parts, situ_tensor **out) {
@@ -78,7 +78,7 @@ situ_status tensor_rows_concat(situ_tensor *const *tensors, int64_t n, int64_t r
   TRY(check_rows(tensors, n));
   int64_t sum = 0;
   for (int64_t i = 0; i < n; i++) sum += tensors[i]->shape.dim[0];
-  return make(&(struct parts){tensors, n, 0, -1, sum < rows ? rows : sum}, out);
+  return make(&(struct parts){tensors, n, 0, -1, sum && sum < rows ? rows : sum}, out);
 }
 
 situ_status tensor_rows_slice(const situ_tensor *tensor, int64_t begin, int64_t end,

@@ -6,7 +6,7 @@
 #include "situ/tensor.h"
 
 /* Concatenates tensors of one type whose shapes differ in the first dimension only, and appends
- * copies of the first row up to `rows` rows. */
+ * copies of the first row up to `rows` rows, if there is one. */
 situ_status tensor_rows_concat(situ_tensor *const *tensors, int64_t n, int64_t rows,
                                situ_tensor **out) SITU_MUST_USE;
 

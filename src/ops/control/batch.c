@@ -13,6 +13,7 @@
 /* One call; on its stack. */
 struct task {
   situ_tensor *const *in;
+  int n_in;
   int64_t rows, id;
   struct task *next;
 };
@@ -78,9 +79,13 @@ static situ_status join(struct batcher *batcher, struct task *task, int64_t most
   if (!batcher->open) {
     batcher->open = calloc(1, sizeof *batcher->open);
     if (!batcher->open) return NO_MEMORY();
-    batcher->open->deadline = now() + timeout;
+    if (__builtin_add_overflow(now(), timeout, &batcher->open->deadline))
+      batcher->open->deadline = INT64_MAX;
   }
   struct batch *batch = *out = batcher->open;
+  if (batch->first && batch->first->n_in != task->n_in)
+    return INVALID("Calls of one batch must have the same number of tensors: %d and %d",
+                   batch->first->n_in, task->n_in);
   *(batch->last ? &batch->last->next : &batch->first) = task;
   batch->last = task;
   batch->rows += task->rows;
@@ -176,7 +181,7 @@ static situ_status compute_batch(struct compute *compute) {
   static _Atomic int64_t ids;
   const struct call *call = compute->call;
   const int64_t most = call_integer(call, "max_batch_size");
-  struct task task = {.in = compute->in, .id = ids++};
+  struct task task = {.in = compute->in, .n_in = call->n_in, .id = ids++};
   struct resource *resource;
   struct batch *batch = NULL;
   void *id;
