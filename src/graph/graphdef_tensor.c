@@ -179,16 +179,28 @@ static situ_status fill(const struct reader *in, char *data, char *end) {
   return NULL;
 }
 
-static situ_status spend_budget(const struct reader *in, struct graphdef_budget *budget) {
+/* The length of the last string of a tensor, which each repetition copies; 0 for other types. */
+static size_t last_length(const struct reader *in) {
+  const struct proto_value *value = NULL, *last = NULL;
+  while (in->type == SITU_STRING &&
+         (value = proto_next(in->from->message, field_of(in->type), value)))
+    last = value;
+  return last ? last->bytes->length : 0;
+}
+
+static situ_status spend_budget(const struct reader *in, int64_t repeated,
+                                struct graphdef_budget *budget) {
   char shape_string[SHAPE_STRING_SIZE];
-  if (in->bytes > budget->bytes)
+  const size_t length = last_length(in);
+  const size_t left = in->bytes <= budget->bytes ? budget->bytes - in->bytes : 0;
+  if (in->bytes > budget->bytes || (length && (size_t)repeated > left / length))
     return proto_add_location(
         in->source, in->from->offset,
         situ_status_create(SITU_RESOURCE_EXHAUSTED,
                            "A tensor of shape %s that repeats its last element exceeds the limit "
                            "for GraphDefs",
                            shape_print(&in->shape, shape_string)));
-  budget->bytes -= in->bytes;
+  budget->bytes = left - (size_t)repeated * length;
   return NULL;
 }
 
@@ -200,7 +212,7 @@ static situ_status read_values(const struct reader *in, struct graphdef_budget *
   if (n_values > count)
     return proto_error(in->source, in->from->offset,
                        "%" PRId64 " values for a tensor of %" PRId64 " elements", n_values, count);
-  if (n_values < count) TRY(spend_budget(in, budget));
+  if (n_values < count) TRY(spend_budget(in, count - n_values, budget));
   if (!n_values) return situ_tensor_create(in->type, in->shape, NULL, out);
   const size_t bytes = (size_t)count * element_size(in->type);
   char *data = malloc(bytes + 1);

@@ -143,6 +143,17 @@ static void huge_tensors(void **state) {
   free(text);
 }
 
+/* Each repetition of a string is a copy of it. */
+static void long_strings_are_repeated(void **state) {
+  (void)state;
+  char fields[300];
+  (void)snprintf(fields, sizeof fields,
+                 "tensor_shape { dim { size: 2000000 } } string_val: '%0200d'", 0);
+  char *text = constant("DT_STRING", fields);
+  expect_refused(text, SITU_RESOURCE_EXHAUSTED, "[2000000]");
+  free(text);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(values_of_every_type),
@@ -152,6 +163,7 @@ int main(void) {
       GRAPH_TEST(to_the_bit),
       cmocka_unit_test(wrong_tensors),
       cmocka_unit_test(huge_tensors),
+      cmocka_unit_test(long_strings_are_repeated),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

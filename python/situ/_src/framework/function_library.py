@@ -8,6 +8,7 @@ import re
 
 from situ._src.framework import branch_graph, node_def
 from situ._src.framework.api import OPS
+from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.message_classes import message_class
 from situ._src.framework.tensor_shape import as_shape
 
@@ -136,8 +137,11 @@ class Library:
     """The functions of a GraphDef by name; each is added to a graph when a node first calls it."""
 
     def __init__(self, library: Any = None) -> None:
+        from situ._src.framework import import_graph_def
+
         functions = () if library is None else library.function
         self._functions = {f.signature.name: f for f in functions}
+        self.budget = import_graph_def.Budget()
         self._names: dict = {}  # (graph, name in the library) -> name in the graph
 
     def __contains__(self, name: str) -> bool:
@@ -168,7 +172,16 @@ class Library:
     def inline(
         self, graph: Any, definition: Any, operands: list, prefix: str, controls: Any = ()
     ) -> tuple:
-        """Adds the nodes of a function to a graph. Returns its results and control outputs."""
+        """Adds the nodes of a function to a graph. Returns its results and control outputs.
+
+        Raises:
+          ValueError: the function is invalid, recursive, or called with other arguments.
+        """
+        _check_operands(definition, operands)
+        with self.budget.reading(definition.signature.name):
+            return self._inline(graph, definition, operands, prefix, controls)
+
+    def _inline(self, graph, definition, operands, prefix, controls):
         from situ._src.framework import import_graph_def
 
         names = [a.name for a in definition.signature.input_arg]
@@ -176,14 +189,37 @@ class Library:
         importer = import_graph_def.Importer(graph, prefix, mapped, self, controls)
         importer.operations.update({n: t.op for n, t in zip(names, operands)})
         nodes = {n.name: n for n in definition.node_def}
+        importer.names = set(nodes)
         plain = [_plain_node(node, nodes, mapped) for node in definition.node_def]
         for node in import_graph_def.sorted_nodes(plain):
             importer.add(node)
-        outputs = [
-            importer.tensor(_plain_reference(definition.ret[a.name], nodes, mapped))
-            for a in definition.signature.output_arg
-        ]
+        outputs = []
+        for argument in definition.signature.output_arg:
+            if argument.name not in definition.ret:
+                raise ValueError(f"Return {argument.name} missing.")
+            returned = _plain_reference(definition.ret[argument.name], nodes, mapped)
+            outputs.append(importer.tensor(returned))
+        missing = [n for n in definition.control_ret.values() if n not in importer.operations]
+        if missing:
+            raise ValueError(f"Control output '{missing[0]}' is not found.")
         return outputs, [importer.operations[n] for n in definition.control_ret.values()]
+
+
+def _check_operands(definition, operands):
+    """Raises ValueError if the operands of a call do not match the signature of a function."""
+    name, arguments = definition.signature.name, definition.signature.input_arg
+    if len(arguments) != len(operands):
+        raise ValueError(
+            f"Function '{name}' takes {len(arguments)} inputs, but was passed {len(operands)}."
+        )
+    for i, (argument, operand) in enumerate(zip(arguments, operands)):
+        wanted = as_dtype(argument.type).base_dtype if argument.type else None
+        found = operand.dtype.base_dtype
+        if wanted is not None and wanted != found and not argument.is_ref:
+            raise ValueError(
+                f"Input {i} of function '{name}' was passed {found.name} from {operand.name} "
+                f"incompatible with expected {wanted.name}."
+            )
 
 
 def _create_inputs(definition, operands):
@@ -211,6 +247,8 @@ def _plain_reference(text, nodes, mapped):
     port, _, index = rest.partition(":")
     if name not in nodes or port.isdigit() or not port:
         return text
+    if not (index or "0").isdigit():
+        raise ValueError(f"'{text}' is not an output of a node.")
     start, node = 0, nodes[name]
     for known, size in _port_sizes(node.op, node.attr) if node.op in OPS else ():
         if known == port:

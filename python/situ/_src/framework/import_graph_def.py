@@ -10,25 +10,115 @@ from typing import Any
 import numpy
 
 import _situ
-from situ._src.framework import bfloat16, dtypes, node_def
+from situ._src.framework import bfloat16, dtypes, errors, logs, node_def
 from situ._src.framework.api import OPS, export
 from situ._src.framework.graph import get_default_graph
 from situ._src.framework.graph_scopes import colocation_named
 from situ._src.ops.array_ops import convert_to_tensor
 
 
-def _lists(tensor):
-    """Yields the fields of a TensorProto that have values."""
+class Budget:
+    """Limits what a small GraphDef can expand to: a TensorProto may repeat its last element any
+    number of times, and a function is read once per call. The limits of repeated elements and of
+    functions are those of struct graphdef_budget in C."""
+
+    def __init__(self) -> None:
+        self._bytes = 256 << 20  # remaining bytes of repeated elements
+        self._bodies = 10000  # remaining function bodies
+        self._calls: list[str] = []  # functions that are being read
+
+    def spend(self, count: int, shape: list[int]) -> None:
+        """Counts the bytes of a tensor that repeats its last element.
+
+        Raises:
+          ResourceExhaustedError: the GraphDef has too many of them.
+        """
+        if count > self._bytes:
+            raise errors.ResourceExhaustedError(
+                None,
+                None,
+                f"A tensor of shape {shape} that repeats its last element exceeds the limit for "
+                "GraphDefs",
+            )
+        self._bytes -= count
+
+    @contextlib.contextmanager
+    def reading(self, function: str):
+        """A context that reads the body of a function.
+
+        Raises:
+          ValueError: functions are recursive, nested too deeply, or too many.
+        """
+        if function in self._calls:
+            raise ValueError(f"Function '{function}' calls itself, which is not supported.")
+        if len(self._calls) == 100 or not self._bodies:
+            raise ValueError(f"Function '{function}': too many nested calls of functions.")
+        self._bodies -= 1
+        self._calls.append(function)
+        try:
+            yield
+        finally:
+            self._calls.pop()
+
+
+# The field of a TensorProto that has the elements of a type.
+VALUE_FIELDS = {
+    "float32": "float_val",
+    "float64": "double_val",
+    "float16": "half_val",
+    "bfloat16": "half_val",
+    "complex64": "scomplex_val",
+    "complex128": "dcomplex_val",
+    "int64": "int64_val",
+    "bool": "bool_val",
+    "string": "string_val",
+    "uint32": "uint32_val",
+    "uint64": "uint64_val",
+    **dict.fromkeys(("int8", "uint8", "int16", "uint16", "int32"), "int_val"),
+}
+
+
+def _listed_values(tensor, dtype, kind):
+    """Returns the elements in the field of a TensorProto for its type, as a flat array."""
+    key = VALUE_FIELDS.get(dtype.name)
     for field, values in tensor.ListFields():
-        if field.is_repeated:
-            yield field.name, values
+        if field.is_repeated and values and field.name != key:
+            known = f", which has '{key}'" if key else ""
+            raise ValueError(f"'{field.name}' in a tensor of type {dtype.name}{known}.")
+    items = list(getattr(tensor, key)) if key else []
+    if dtype.name == "bfloat16":
+        return bfloat16.floats_of(numpy.array(items, numpy.uint16))
+    if dtype.is_complex:
+        return numpy.array(items, dtype.real_dtype.as_numpy_dtype).view(kind)
+    if dtype.name == "float16":
+        return numpy.array(items, numpy.uint16).view(numpy.float16)
+    return numpy.array(items, kind)
 
 
-def tensor_value(tensor: Any) -> numpy.ndarray:
+def _tensor_content(tensor, dtype, kind, shape):
+    data = tensor.tensor_content
+    if dtype.name == "string":
+        raise ValueError("'tensor_content' in a tensor of strings.")
+    if len(data) != dtype.size * math.prod(shape):
+        raise ValueError(
+            f"A TensorProto of shape {shape} and type {dtype.name} has "
+            f"{len(data)} bytes of tensor_content."
+        )
+    if dtype.name == "bfloat16":
+        return bfloat16.floats_of(numpy.frombuffer(data, numpy.uint16)).reshape(shape)
+    return numpy.frombuffer(data, kind).reshape(shape)
+
+
+def tensor_value(tensor: Any, budget: Budget | None = None) -> numpy.ndarray:
     """Returns the NumPy array of a TensorProto.
 
+    Args:
+      tensor: the TensorProto.
+      budget: limits the bytes of repeated elements; None for no limit.
+
     Raises:
-      ValueError: shape and contents do not match.
+      ResourceExhaustedError: the budget is exceeded.
+      ValueError: type, shape and contents do not match.
     """
     dtype = dtypes.as_dtype(tensor.dtype or 1)
     kind = numpy.dtype(object) if dtype.name == "string" else numpy.dtype(dtype.as_numpy_dtype)
@@ -36,39 +126,41 @@ def tensor_value(tensor: Any) -> numpy.ndarray:
     if min(shape, default=0) < 0:
         raise ValueError(f"Shape {shape} of a TensorProto has a negative dimension.")
     if tensor.tensor_content:
-        data = tensor.tensor_content
-        if len(data) != dtype.size * math.prod(shape):
-            raise ValueError(
-                f"A TensorProto of shape {shape} and type {dtype.name} has "
-                f"{len(data)} bytes of tensor_content."
-            )
-        if dtype.name == "bfloat16":
-            return bfloat16.floats_of(numpy.frombuffer(data, numpy.uint16)).reshape(shape)
-        return numpy.frombuffer(data, kind).reshape(shape)
-    key, items = next(_lists(tensor), (None, ()))
-    if key == "half_val" and dtype.name == "bfloat16":
-        items = bfloat16.floats_of(numpy.array(list(items), numpy.uint16))
-    elif key in ("scomplex_val", "dcomplex_val"):
-        items = numpy.array(list(items), dtype.real_dtype.as_numpy_dtype).view(kind)
-    elif key == "half_val":
-        items = numpy.array(list(items), numpy.uint16).view(numpy.float16)
-    array = numpy.array(list(items), kind)
-    count = int(numpy.prod(shape, dtype=numpy.int64))
+        return _tensor_content(tensor, dtype, kind, shape)
+    try:
+        array = _listed_values(tensor, dtype, kind)
+    except OverflowError as error:
+        raise ValueError(f"A TensorProto of type {dtype.name}: {error}.") from None
+    count = math.prod(shape)
+    if array.size > count:
+        raise ValueError(f"{array.size} values for a tensor of {count} elements.")
     if array.size < count:  # the last element is repeated
         last = array[-1:] if array.size else numpy.zeros(1, kind)
-        array = numpy.concatenate([array, numpy.repeat(last, count - array.size)])
+        repeated = count - array.size
+        if budget is not None:
+            length = len(last[0]) if isinstance(last[0], bytes) else 0
+            budget.spend(count * kind.itemsize + repeated * length, shape)
+        array = numpy.concatenate([array, numpy.repeat(last, repeated)])
     return array.reshape(shape)
 
 
-def attr_value(attr: Any) -> Any:
+def attr_value(attr: Any, budget: Budget | None = None) -> Any:
     """Returns the Python value of an AttrValue; a tensor is an array."""
     value = node_def.value_of(attr)
-    return tensor_value(value) if attr.WhichOneof("value") == "tensor" else value
+    return tensor_value(value, budget) if attr.WhichOneof("value") == "tensor" else value
 
 
 def sorted_nodes(nodes: list) -> list:
-    """Returns NodeDefs in topological order; otherwise their order does not change."""
-    by_name, done, out = {n.name: n for n in nodes}, set(), []
+    """Returns NodeDefs in topological order; otherwise their order does not change.
+
+    Raises:
+      ValueError: two nodes have the same name.
+    """
+    by_name: dict[str, Any] = {}
+    done, out = set(), []
+    for node in nodes:
+        if by_name.setdefault(node.name, node) is not node:
+            raise ValueError(f"Node '{node.name}' is not unique")
     for first in nodes:
         stack = [(first, iter(first.input))]
         waiting = {first.name}
@@ -109,6 +201,7 @@ class Importer:
         self.library = library or ()  # function_library.Library: the functions of the GraphDef
         self._controls = list(controls)  # run before all nodes
         self.names: set[str] = set()  # of all nodes of the GraphDef
+        self._budget = Budget() if library is None else library.budget
 
     def tensor(self, text):
         name, _, index = text.partition(":")
@@ -116,14 +209,27 @@ class Importer:
             if key in self.map:
                 return convert_to_tensor(self.map[key])
         if name not in self.operations:
-            raise ValueError(f"Input '{text}' of a node must come before it.")
+            raise self._unknown(text)
         outputs = self.operations[name].outputs
         if not (index or "0").isdigit() or int(index or 0) >= len(outputs):
             raise ValueError(f"Input '{text}' of a node: '{name}' has {len(outputs)} outputs.")
         return outputs[int(index or 0)]
 
+    def _unknown(self, text):
+        """Returns the error of an input that is not a node before."""
+        if text.lstrip("^").partition(":")[0] in self.names:
+            return ValueError(f"Input '{text}' of a node depends on the node: nodes in a cycle")
+        return ValueError(f"Unknown input node '{text}'")
+
+    def _control_inputs(self, node):
+        names = [i for i in node.input if i.startswith("^")]
+        for name in names:
+            if name[1:] not in self.operations:
+                raise self._unknown(name)
+        return [self.operations[name[1:]] for name in names]
+
     def scopes(self, stack, node, attrs):
-        controls = [self.operations[i[1:]] for i in node.input if i.startswith("^")]
+        controls = self._control_inputs(node)
         controls = [getattr(c, "op", c) for c in controls] + self._controls
         stack.enter_context(self.graph.control_dependencies(None))
         if controls:
@@ -165,7 +271,7 @@ class Importer:
             raise ValueError(f"Function '{name}' of node '{node.name}' is not in the library.")
         with contextlib.ExitStack() as stack:
             self.scopes(stack, node, {})
-            controls = [self.operations[i[1:]] for i in node.input if i.startswith("^")]
+            controls = self._control_inputs(node)
             outputs, effects = self.library.inline(
                 self.graph, self.library[name], inputs, full + "/", controls + self._controls
             )
@@ -175,7 +281,20 @@ class Importer:
                 return OPS["IdentityN"](outputs, name=full + "/")[0].op
 
     def add(self, node):
-        """Adds a node."""
+        """Adds a node.
+
+        Raises:
+          ValueError: the node is invalid.
+        """
+        try:
+            self._add(node)
+        except (KeyError, OverflowError, TypeError, ValueError) as error:
+            text = f"attribute {error} is missing" if isinstance(error, KeyError) else str(error)
+            if not text.startswith("Node '"):  # of a function that the node calls
+                text = f"Node '{node.name}': {text}"
+            raise ValueError(text) from error
+
+    def _add(self, node):
         name = self._unique_name(self.prefix + node.name)
         inputs = [self.tensor(i) for i in node.input if not i.startswith("^")]
         called = node.attr["f"].func.name if node.op in _CALLS else node.op
@@ -185,7 +304,8 @@ class Importer:
         if node.op in ("Switch", "Merge"):
             self.operations[node.name] = self._switch_or_merge(node, inputs, name)
             return
-        attrs = {k: attr_value(v) for k, v in node.attr.items() if v.WhichOneof("value")}
+        given = {k: v for k, v in node.attr.items() if v.WhichOneof("value")}
+        attrs = {k: attr_value(v, self._budget) for k, v in given.items()}
         for key, value in attrs.items():
             if isinstance(value, _situ.Message):
                 attrs[key] = self._function(node, value.name, inputs)
@@ -222,6 +342,23 @@ class Importer:
         return self.graph.get_operation_by_name(name)
 
 
+def _check_types(function, args, attrs):
+    """Raises ValueError if an input has another type than the attribute of the node says."""
+    index = 0
+    for port, arg in zip(function.inputs, args):
+        wanted = attrs.get(port["type"])
+        for at, tensor in enumerate(arg if port["list"] else [arg]):
+            dtype = wanted[at] if isinstance(wanted, list) and at < len(wanted) else wanted
+            found = tensor.dtype.base_dtype
+            is_known = isinstance(dtype, dtypes.DType) and found.name != "resource"
+            if is_known and dtype.base_dtype != found:  # a handle has the type of its variable
+                raise ValueError(
+                    f"Input {index} was passed {found.name} from {tensor.name} incompatible with "
+                    f"expected {dtype.name}."
+                )
+            index += 1
+
+
 def call_op(kind, inputs, attrs, name):
     """Calls an op with the flat inputs and the attributes of a node."""
     function = OPS[kind]
@@ -231,6 +368,7 @@ def call_op(kind, inputs, attrs, name):
         raise ValueError(
             f"{error} specified for node '{(name or kind).rstrip('/')}' (op: '{kind}')."
         ) from None
+    _check_types(function, args, attrs)
     names = {attr for _, attr, _ in function.parameters}
     return function(*args, name=name, **{k: v for k, v in attrs.items() if k in names})
 
@@ -240,17 +378,23 @@ def import_nodes(nodes, prefix="", input_map=None, library=None, lenient=False):
     that call unknown functions (gradients of loops), and those that depend on them, are skipped."""
     importer = Importer(get_default_graph(), prefix, input_map, library)
     importer.names = {node.name for node in nodes}
-    skipped = set()
+    skipped: dict[str, None] = {}
     for node in nodes:
         if any(i.lstrip("^").partition(":")[0] in skipped for i in node.input):
-            skipped.add(node.name)
+            skipped[node.name] = None
             continue
         try:
             importer.add(node)
         except NotImplementedError:
             if not lenient:
                 raise
-            skipped.add(node.name)
+            skipped[node.name] = None
+    if skipped:
+        logs.warn(
+            "%d nodes that call unknown functions, or depend on such nodes, were not imported: %s",
+            len(skipped),
+            ", ".join(list(skipped)[:10]) + (", ..." if len(skipped) > 10 else ""),
+        )
     return importer.operations
 
 
@@ -263,6 +407,37 @@ def _check_colocation(nodes, input_map):
                 raise ValueError(
                     f"Node '{node.name}' expects to be colocated with unknown node '{group[5:]}'"
                 )
+
+
+def _check_used(input_map, nodes):
+    """Raises ValueError if no node has an output, or an input, that an `input_map` names."""
+    known = {n.name for n in nodes}
+    inputs = {i if ":" in i or i[:1] == "^" else i + ":0" for n in nodes for i in n.input}
+    unused = [k for k in input_map if k not in inputs and k.lstrip("^").split(":")[0] not in known]
+    if unused:
+        raise ValueError(
+            f"Attempted to map inputs that were not found in graph_def: [{', '.join(unused)}]"
+        )
+
+
+def _element(operations, text):
+    """Returns the operation or tensor that an item of `return_elements` names."""
+    name, colon, index = text.partition(":")
+    if name not in operations:
+        raise ValueError(f"Requested return_element '{text}' not found in graph_def.")
+    if not colon:
+        return operations[name]
+    if not index.isdigit():
+        raise ValueError(
+            f"Cannot convert {text!r} to a tensor name. Second component of the name following "
+            f"the `:` should be an int. Got {index}."
+        )
+    outputs = operations[name].outputs
+    if int(index) >= len(outputs):
+        raise ValueError(
+            f"Invalid return output {index} of node '{name}', which has {len(outputs)} output(s)"
+        )
+    return outputs[int(index)]
 
 
 @export("graph_util.import_graph_def", "import_graph_def", v1="import_graph_def")
@@ -291,18 +466,23 @@ def import_graph_def(
       A list of operations and tensors for `return_elements`, or None.
 
     Raises:
-      ValueError: a node is invalid, or an element is not found.
+      ResourceExhaustedError: TensorProtos repeat their last elements too often.
+      TypeError: `graph_def` is not a GraphDef.
+      ValueError: a node is invalid, or a name in `input_map` or `return_elements` is not found.
     """
     del op_dict  # TensorFlow ignores it, too
     del producer_op_list  # attributes that an op does not have are ignored
     from situ._src.framework import function_library
 
+    if not isinstance(graph_def, node_def.GraphDef):
+        raise TypeError("Argument `graph_def` must be a GraphDef proto.")
     graph = get_default_graph()
     prefix = "import" if name is None else name
     input_map = {k if ":" in k else k + ":0": v for k, v in (input_map or {}).items()}
     nodes = sorted_nodes(graph_def.node)
     if validate_colocation_constraints:
         _check_colocation(nodes, input_map)
+    _check_used(input_map, nodes)
     library = function_library.Library(graph_def.library)
     if prefix:
         with graph.name_scope(prefix) as full:
@@ -311,10 +491,4 @@ def import_graph_def(
         operations = import_nodes(nodes, "", input_map, library)
     if return_elements is None:
         return None
-    elements = []
-    for element in return_elements:
-        op_name, _, index = element.partition(":")
-        if op_name not in operations:
-            raise ValueError(f"Requested return_element '{element}' not found in graph_def.")
-        elements.append(operations[op_name].outputs[int(index)] if index else operations[op_name])
-    return elements
+    return [_element(operations, element) for element in return_elements]

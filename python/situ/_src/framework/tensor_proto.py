@@ -13,7 +13,7 @@ import numpy
 from situ._src.framework import bfloat16, errors, style
 from situ._src.framework.api import export
 from situ._src.framework.dtypes import as_dtype
-from situ._src.framework.import_graph_def import tensor_value
+from situ._src.framework.import_graph_def import VALUE_FIELDS, tensor_value
 from situ._src.framework.message_classes import message_class
 from situ._src.ops.array_ops import convert_to_tensor
 from situ._src.ops.script_ops import py_func
@@ -105,22 +105,6 @@ def parse_tensor(serialized, out_type, name: str | None = None):
     return py_func(read, [convert_to_tensor(serialized, "string")], dtype, name=name)
 
 
-_VALUE_FIELDS = {
-    "float32": "float_val",
-    "float64": "double_val",
-    "float16": "half_val",
-    "bfloat16": "half_val",
-    "complex64": "scomplex_val",
-    "complex128": "dcomplex_val",
-    "int64": "int64_val",
-    "bool": "bool_val",
-    "string": "string_val",
-    "uint32": "uint32_val",
-    "uint64": "uint64_val",
-    **dict.fromkeys(("int8", "uint8", "int16", "uint16", "int32"), "int_val"),
-}
-
-
 def _array_of(values, dtype):
     """Returns the NumPy array and the DType of the argument of make_tensor_proto. Python numbers
     become int32 and float32 if they fit."""
@@ -192,7 +176,7 @@ def make_tensor_proto(
     proto = TensorProto(dtype=kind.as_datatype_enum)
     for size in sizes:
         proto.tensor_shape.dim.add(size=size)
-    field, flat = _VALUE_FIELDS.get(kind.name, "tensor_content"), array.ravel()
+    field, flat = VALUE_FIELDS.get(kind.name, "tensor_content"), array.ravel()
     is_whole = array.size == math.prod(sizes) and array.size > 1
     if kind.name == "string":
         encoded = [s.encode() if isinstance(s, str) else bytes(s) for s in flat]
@@ -229,9 +213,9 @@ def make_ndarray(tensor):
         return bfloat16.floats_of(bits).astype(kind)
     if tensor.tensor_content:
         return numpy.frombuffer(tensor.tensor_content, kind).copy().reshape(shape)
-    if dtype.name not in _VALUE_FIELDS:
+    if dtype.name not in VALUE_FIELDS:
         raise TypeError(f"Unsupported tensor type: {dtype.name}")
-    items = list(getattr(tensor, _VALUE_FIELDS[dtype.name], ()))
+    items = list(getattr(tensor, VALUE_FIELDS[dtype.name], ()))
     if dtype.name == "float16":
         items = list(numpy.array(items, numpy.uint16).view(numpy.float16))
     elif dtype.name == "bfloat16":
