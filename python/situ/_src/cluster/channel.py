@@ -14,11 +14,13 @@ import pickle
 import socket
 import struct
 import threading
+import time
 
 from situ._src.cluster import processes
 from situ._src.framework import errors
 
 _LENGTH = struct.Struct("<Q")
+_PIECE = 64 << 20  # bytes of a message for which memory is allocated before they arrive
 
 
 def _socket_name(address):
@@ -62,9 +64,14 @@ def _required_key():
     return key
 
 
-def _receive_bytes(connected, count):
+def _receive_bytes(connected, count, until):
+    """Returns `count` bytes; TimeoutError if they have not arrived at a point in time."""
     data = b""
     while len(data) < count:
+        left = until - time.monotonic()
+        if left <= 0:
+            raise TimeoutError(errno.ETIMEDOUT, "the other end does not answer")
+        connected.settimeout(left)
         part = connected.recv(count - len(data))
         if not part:
             raise ConnectionRefusedError(errno.ECONNREFUSED, "the other end closed the connection")
@@ -72,19 +79,29 @@ def _receive_bytes(connected, count):
     return data
 
 
+def _detect_dead_peers(connected):
+    """Has the kernel end a connection whose peer has not answered for two minutes: its machine, or
+    the network, may have failed."""
+    connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in (("TCP_KEEPIDLE", 60), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 6)):
+        if hasattr(socket, name):
+            connected.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+
+
 def _authenticate(connected, me, other):
     """Proves knowledge of the key and checks the proof of the other end. `me` and `other` differ,
     so that a proof cannot be returned to its sender."""
     key, nonce = _required_key(), os.urandom(_NONCE)
+    until = time.monotonic() + _HANDSHAKE
     proof = lambda who, text: hmac.new(key, who + text, hashlib.sha256).digest()
     connected.settimeout(_HANDSHAKE)
     connected.sendall(nonce)
-    connected.sendall(proof(me, _receive_bytes(connected, _NONCE)))
-    if not hmac.compare_digest(_receive_bytes(connected, 32), proof(other, nonce)):
+    connected.sendall(proof(me, _receive_bytes(connected, _NONCE, until)))
+    if not hmac.compare_digest(_receive_bytes(connected, 32, until), proof(other, nonce)):
         raise ConnectionRefusedError(errno.ECONNREFUSED, "it has another SITU_CLUSTER_KEY")
     connected.settimeout(None)
     connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    _detect_dead_peers(connected)
 
 
 class Channel:
@@ -113,16 +130,26 @@ class Channel:
             self._socket.sendall(data)
 
     def receive(self):
-        """The next tuple; EOFError where the other end is gone."""
+        """The next tuple; EOFError where the other end is gone, or sends something else."""
         (length,) = _LENGTH.unpack(self._exactly(_LENGTH.size))
-        return pickle.loads(self._exactly(length))
+        data = self._exactly(length)
+        try:
+            message = pickle.loads(data)
+        except Exception as error:  # pickle raises many types of errors
+            raise EOFError(f"A message cannot be decoded: {error}") from error
+        if not isinstance(message, tuple) or not message:
+            raise EOFError("A message is not a tuple.")
+        return message
 
     def _exactly(self, count):
-        data = bytearray(count)
-        view, at = memoryview(data), 0
+        """Receives `count` bytes. Memory grows with what arrives: a length may be wrong."""
+        data, at = bytearray(min(count, _PIECE)), 0
         while at < count:
+            if at == len(data):
+                data.extend(bytes(min(count - at, max(at, _PIECE))))
             try:
-                got = self._socket.recv_into(view[at:])
+                with memoryview(data) as view, view[at:] as rest:
+                    got = self._socket.recv_into(rest)
             except OSError:
                 got = 0
             if not got:

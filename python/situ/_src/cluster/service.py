@@ -17,7 +17,7 @@ import uuid
 import _situ
 from situ._src.cluster import channel, steps
 from situ._src.cluster.partition import Part
-from situ._src.framework import device_lib, errors, protos
+from situ._src.framework import device_lib, errors, logs, protos
 
 PROCESS = uuid.uuid4().hex  # names this process among those of a cluster
 _lock = threading.Lock()
@@ -156,20 +156,35 @@ def free_addresses(count):
         return [f"localhost:{one.getsockname()[1]}" for one in some]
 
 
+_UNTRUSTED = 64  # connections over TCP at a time that have not proved that they know the secret
+
+
 def _accept(listening, server):
+    is_local = listening.family == socket.AF_UNIX  # the kernel knows the user of the peer
+    slots = threading.Semaphore(sys.maxsize if is_local else _UNTRUSTED)
     while True:
         try:
             connected = listening.accept()[0]
-        except OSError:
-            continue  # the peer is gone
-        threading.Thread(target=_serve, args=(connected, server), daemon=True).start()
+        except OSError:  # the peer is gone, or there are too many open files
+            time.sleep(_LOOK)
+            continue
+        if not slots.acquire(blocking=False):
+            connected.close()  # the peer tries again
+            continue
+        try:
+            threading.Thread(target=_serve, args=(connected, server, slots), daemon=True).start()
+        except RuntimeError:  # too many threads
+            slots.release()
+            connected.close()
 
 
-def _serve(connected, server):
+def _serve(connected, server, slots):
     try:
         trusted = channel.Channel(connected, accepted=True)
     except OSError:
         return  # it belongs to another user, or has another key
+    finally:
+        slots.release()
     _Connection(trusted, server).serve()
 
 
@@ -185,7 +200,11 @@ class _Connection:
         try:
             while True:
                 kind, *message = self._channel.receive()
-                getattr(self, "_on_" + kind)(*message)
+                handler = getattr(self, f"_on_{kind}", None)
+                if handler is None:
+                    logs.warn("The connection of a session ends: unknown message %r", kind)
+                    return
+                handler(*message)
         except (EOFError, OSError):
             pass
         finally:
