@@ -6,7 +6,9 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/strbuf.h"
@@ -60,23 +62,48 @@ static int write_parts(FILE *file, const struct file_part *parts, int count) {
   bool good = true;
   for (int i = 0; i < count && good; i++)
     good = !parts[i].bytes || fwrite(parts[i].data, 1, parts[i].bytes, file) == parts[i].bytes;
-  good = good && !fflush(file) && !fsync(fileno(file));
+  good = good && !fflush(file) && (!fsync(fileno(file)) || errno == EINVAL); /* EINVAL: no file */
   const int error = good ? 0 : errno ? errno : EIO; /* never 0 on failure */
   return fclose(file) && !error ? (errno ? errno : EIO) : error;
 }
 
-situ_status file_replace(const char *path, const struct file_part *parts, int count) {
+/* Writes to a temporary file with the mode of the old one, if there is one, and renames it. Returns
+ * 0 or an errno. */
+static int replace(const char *path, const struct stat *old, const struct file_part *parts,
+                   int count) {
   struct strbuf temporary = {0};
   strbuf_appendf(&temporary, "%s.tmp%ld.%llx", path, (long)getpid(),
                  (unsigned long long)pthread_self());
-  if (temporary.failed) {
-    strbuf_free(&temporary);
-    return NO_MEMORY();
+  FILE *file = temporary.failed ? NULL : open_temporary(strbuf_get(&temporary));
+  int error = temporary.failed ? ENOMEM : file ? 0 : errno;
+  if (file && old && fchmod(fileno(file), old->st_mode & 0777)) error = errno;
+  if (file) {
+    const int written = write_parts(file, parts, count);
+    if (!error) error = written;
   }
-  FILE *file = open_temporary(strbuf_get(&temporary));
-  int error = file ? write_parts(file, parts, count) : errno;
   if (!error && rename(strbuf_get(&temporary), path)) error = errno;
   if (error && file) unlink(strbuf_get(&temporary));
   strbuf_free(&temporary);
-  return error ? file_failure(path, error) : sync_directory(path);
+  return error;
+}
+
+/* Writes to what is not a file: a device, a pipe, the missing target of a link. */
+static situ_status write_directly(const char *path, const struct file_part *parts, int count) {
+  FILE *file = fopen(path, "wb");
+  const int error = file ? write_parts(file, parts, count) : errno;
+  return error ? file_failure(path, error) : NULL;
+}
+
+situ_status file_replace(const char *path, const struct file_part *parts, int count) {
+  struct stat link, old;
+  const bool is_link = !lstat(path, &link) && S_ISLNK(link.st_mode);
+  const bool exists = !stat(path, &old);
+  if (exists ? !S_ISREG(old.st_mode) && !S_ISDIR(old.st_mode) : is_link)
+    return write_directly(path, parts, count);
+  char *target = is_link ? realpath(path, NULL) : NULL;
+  const char *const to = target ? target : path;
+  const int error = is_link && !target ? errno : replace(to, exists ? &old : NULL, parts, count);
+  const situ_status status = error ? file_failure(path, error) : sync_directory(to);
+  free(target);
+  return status;
 }

@@ -19,7 +19,8 @@ struct file_part {
 };
 
 /* Replaces a file by the concatenation of parts. Writes to a temporary file in the same directory,
- * syncs it, renames it and syncs the directory: a crash leaves the old or the new file. */
+ * syncs it, renames it and syncs the directory: a crash leaves the old or the new file. The mode of
+ * the old file and symbolic links remain; devices and pipes are written to. */
 situ_status file_replace(const char *path, const struct file_part *parts, int count) SITU_MUST_USE;
 
 #endif

@@ -68,6 +68,48 @@ static void a_failure_keeps_the_file(void **state) {
   expect_contents("ab");
 }
 
+static void the_mode_of_a_file_remains(void **state) {
+  (void)state;
+  struct stat found;
+  const struct file_part part = {"ab", 2};
+  assert_null(file_replace(path, &part, 1));
+  assert_int_equal(chmod(path, 0640), 0);
+  assert_null(file_replace(path, &part, 1));
+  assert_int_equal(stat(path, &found), 0);
+  assert_int_equal(found.st_mode & 0777, 0640);
+}
+
+/* Writes through a link to a file, and to the missing target of a link. */
+static void links_remain(void **state) {
+  (void)state;
+  char link[80];
+  struct stat found;
+  const struct file_part parts[] = {{"ab", 2}, {"c", 1}};
+  snprintf(link, sizeof link, "%s/link", directory);
+  unlink(path);
+  assert_int_equal(symlink(path, link), 0);
+  assert_null(file_replace(link, parts, 1));
+  expect_contents("ab");
+  assert_null(file_replace(link, parts, 2));
+  expect_contents("abc");
+  assert_int_equal(lstat(link, &found), 0);
+  assert_true(S_ISLNK(found.st_mode));
+  unlink(link);
+}
+
+static void devices_are_written_to(void **state) {
+  (void)state;
+  char link[80];
+  struct stat found;
+  const struct file_part part = {"ab", 2};
+  snprintf(link, sizeof link, "%s/null", directory);
+  assert_int_equal(symlink("/dev/null", link), 0); /* the device itself must not be at risk */
+  assert_null(file_replace(link, &part, 1));
+  assert_int_equal(stat(link, &found), 0);
+  assert_true(S_ISCHR(found.st_mode));
+  unlink(link);
+}
+
 static void missing_files_cannot_be_read(void **state) {
   (void)state;
   struct strbuf text = {0};
@@ -77,9 +119,9 @@ static void missing_files_cannot_be_read(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(parts_are_concatenated),
-      cmocka_unit_test(a_failure_keeps_the_file),
-      cmocka_unit_test(missing_files_cannot_be_read),
+      cmocka_unit_test(parts_are_concatenated),     cmocka_unit_test(a_failure_keeps_the_file),
+      cmocka_unit_test(the_mode_of_a_file_remains), cmocka_unit_test(links_remain),
+      cmocka_unit_test(devices_are_written_to),     cmocka_unit_test(missing_files_cannot_be_read),
   };
   return cmocka_run_group_tests(tests, make_directory, remove_directory);
 }
