@@ -63,6 +63,37 @@ static void delist(struct situ_session *session) {
   fork_unregister(&session->fork);
 }
 
+/* What the sessions other than `self` keep. */
+struct idle_memory {
+  uint64_t bytes, largest;
+  struct situ_session *oldest; /* the one that ran least recently of those that keep memory */
+};
+
+/* Leaves out sessions whose lock is held: they are about to run. Must hold sessions_lock. */
+static struct idle_memory count_idle_memory(const struct situ_session *self) {
+  struct idle_memory found = {.largest = self->programs.largest_bytes};
+  for (struct situ_session *other = sessions; other; other = other->next) {
+    if (other == self || pthread_mutex_trylock(&other->lock)) continue;
+    const struct program_cache *programs = &other->programs;
+    found.bytes += programs->idle_bytes;
+    if (programs->largest_bytes > found.largest) found.largest = programs->largest_bytes;
+    if (programs->idle_bytes && (!found.oldest || other->last_used < found.oldest->last_used))
+      found.oldest = other;
+    pthread_mutex_unlock(&other->lock);
+  }
+  return found;
+}
+
+void session_bound_idle_memory(struct situ_session *session) {
+  if (pthread_mutex_trylock(&sessions_lock)) return; /* its holder may wait for the session */
+  struct idle_memory found = count_idle_memory(session);
+  while (found.oldest && found.bytes > MIN_IDLE_BYTES &&
+         found.bytes / MAX_IDLE_FRAMES > found.largest &&
+         session_programs_try_free_idle(found.oldest))
+    found = count_idle_memory(session);
+  pthread_mutex_unlock(&sessions_lock);
+}
+
 static bool environment_strict(void) {
   const char *strict = getenv("SITU_STRICT");
   return strict && *strict && strcmp(strict, "0") != 0;

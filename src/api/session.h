@@ -13,7 +13,7 @@
 #include "plan/plan.h"
 #include "situ/session.h"
 
-enum { MAX_PROGRAMS = 256 };
+enum { MAX_PROGRAMS = 256, MAX_IDLE_FRAMES = 8 };
 
 /* The placement log of a session. */
 enum placement_log { LOG_NOTHING, LOG_GRAPH, LOG_FUNCTION };
@@ -39,6 +39,7 @@ struct situ_session {
   int32_t placed;   /* number of nodes when the graph was placed; -1: never */
   struct program_cache programs;
   struct cached_program *recent; /* the program of the last run */
+  uint64_t last_used;            /* increases with each run of any session */
   struct program_key key;        /* of the current run; reused */
   bool *has_pressure_handler;    /* per device: release_idle_memory is registered */
   struct state state;
@@ -131,5 +132,14 @@ void session_programs_clear(struct situ_session *session);
 /* The memory that programs hold while they do not run: counts it, frees it. */
 uint64_t session_programs_idle_bytes(struct situ_session *session);
 void session_programs_free_idle(struct situ_session *session);
+
+/* As session_programs_free_idle; false if another thread holds the lock. */
+bool session_programs_try_free_idle(struct situ_session *session);
+
+/* Called before a session allocates a frame: if other sessions keep more idle memory than
+ * MAX_IDLE_FRAMES times what the largest program needs (and more than MIN_IDLE_BYTES), frees that
+ * of the sessions that ran least recently. Each trace of a tf.function has a session. Must hold
+ * the lock of the session. */
+void session_bound_idle_memory(struct situ_session *session);
 
 #endif

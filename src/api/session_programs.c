@@ -102,6 +102,8 @@ static situ_status compile(struct situ_session *session, const struct plan_reque
   return program_cache_add(&session->programs, &session->key, &session->recent, cached);
 }
 
+static uint64_t uses; /* runs of all sessions so far; atomic */
+
 situ_status session_programs_acquire(struct situ_session *session,
                                      const struct plan_request *request,
                                      struct cached_program **out, struct frame **frame) {
@@ -110,6 +112,8 @@ situ_status session_programs_acquire(struct situ_session *session,
   *out = program_cache_find(&session->programs, &session->key, &session->recent, request);
   if (!*out) TRY(compile(session, request, out));
   *frame = program_cache_begin_run(&session->programs, *out);
+  session->last_used = __atomic_add_fetch(&uses, 1, __ATOMIC_RELAXED);
+  if (!*frame) session_bound_idle_memory(session);
   return NULL;
 }
 
@@ -200,14 +204,25 @@ uint64_t session_programs_idle_bytes(struct situ_session *session) {
   return bytes;
 }
 
-void session_programs_free_idle(struct situ_session *session) {
-  pthread_mutex_lock(&session->lock);
+static void free_idle(struct situ_session *session) {
   struct cached_program *cached = session->programs.newest;
   for (; cached; cached = cached->older) {
     free_idle_frames(cached);
     program_cache_set_idle(&session->programs, cached, 0);
   }
+}
+
+void session_programs_free_idle(struct situ_session *session) {
+  pthread_mutex_lock(&session->lock);
+  free_idle(session);
   pthread_mutex_unlock(&session->lock);
+}
+
+bool session_programs_try_free_idle(struct situ_session *session) {
+  if (pthread_mutex_trylock(&session->lock)) return false;
+  free_idle(session);
+  pthread_mutex_unlock(&session->lock);
+  return true;
 }
 
 void session_programs_clear(struct situ_session *session) {

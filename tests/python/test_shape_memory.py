@@ -39,6 +39,23 @@ import situ as tf
 def step(x):
     return tf.reduce_sum(tf.nn.relu(x * 2 + 1) * x)
 """,
+    "traces": """
+import situ as tf
+@tf.function
+def traced(x):
+    return tf.reduce_sum(tf.nn.relu(x * 2 + 1) * x)
+def step(array):
+    return traced(tf.constant(array))
+""",
+    "branches": """
+import situ as tf
+@tf.function
+def traced(x):
+    y = tf.nn.relu(x * 2 + 1)
+    return tf.reduce_sum(tf.cond(y[0] > 0, lambda: tf.sqrt(y * x) + x, lambda: y))
+def step(array):
+    return traced(tf.constant(array))
+""",
 }
 LOOP = """
 import numpy
