@@ -508,3 +508,27 @@ def test_arguments_of_the_conversion_that_are_not_supported():
     for convert in (tf.autograph.to_graph, tf.autograph.to_code):
         with pytest.raises(NotImplementedError, match="experimental_optional_features"):
             convert(of, experimental_optional_features=("LISTS",))
+
+
+def test_defaults_are_not_evaluated_again():
+    """The names in the expressions of defaults and annotations may no longer exist."""
+    functions = [tf.function(lambda x, k=k: x * float(k)) for k in range(3)]
+    assert [float(f(tf.constant(2.0))) for f in functions] == [0.0, 2.0, 4.0]
+    calls = []
+
+    def create():
+        scale, kind = 3.0, float
+
+        @tf.function
+        def scaled(x: kind, factor=calls.append(1) or scale, *, more: kind = scale + 1.0):
+            if x > 0.0:
+                x = x * factor
+            return x + more
+
+        del kind
+        return scaled
+
+    scaled = create()
+    assert float(scaled(tf.constant(2.0))) == 10.0
+    assert float(scaled(tf.constant(-2.0), more=1.0)) == -1.0
+    assert calls == [1]

@@ -299,8 +299,20 @@ def _tree(function):
     return tree
 
 
+def _drop_expressions(arguments):
+    """Removes annotations and the expressions of defaults: the function has their values, and the
+    names in them may no longer exist."""
+    arguments.defaults = [ast.Constant(None) for _ in arguments.defaults]
+    arguments.kw_defaults = [d and ast.Constant(None) for d in arguments.kw_defaults]
+    named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    for argument in (*named, arguments.vararg, arguments.kwarg):
+        if argument is not None:
+            argument.annotation = None
+
+
 def _rewrite(function):
     tree = _tree(function)
+    _drop_expressions(tree.args)
     free = [n for n in function.__code__.co_freevars] + [_PREFIX]
     tree.name = _PREFIX + "made"  # a function that calls itself means the name outside
     factory = ast.FunctionDef(
