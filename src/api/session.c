@@ -67,6 +67,7 @@ static void delist(struct situ_session *session) {
 struct idle_memory {
   uint64_t bytes, largest;
   struct situ_session *oldest; /* the one that ran least recently of those that keep memory */
+  uint64_t last_used;          /* of that session */
 };
 
 /* Leaves out sessions whose lock is held: they are about to run. Must hold sessions_lock. */
@@ -77,8 +78,10 @@ static struct idle_memory count_idle_memory(const struct situ_session *self) {
     const struct program_cache *programs = &other->programs;
     found.bytes += programs->idle_bytes;
     if (programs->largest_bytes > found.largest) found.largest = programs->largest_bytes;
-    if (programs->idle_bytes && (!found.oldest || other->last_used < found.oldest->last_used))
+    if (programs->idle_bytes && (!found.oldest || other->last_used < found.last_used)) {
       found.oldest = other;
+      found.last_used = other->last_used;
+    }
     pthread_mutex_unlock(&other->lock);
   }
   return found;
