@@ -194,9 +194,11 @@ static situ_status set_virtual_limit(const situ_device_config *config, struct de
   return NULL;
 }
 
-static situ_status add_gpu(struct discovery *discovery, const struct candidate *gpu, int index,
-                           uint64_t limit) {
+/* Creates a device of selected GPU `which`. */
+static situ_status add_gpu(struct discovery *discovery, int which, int index, uint64_t limit) {
   struct device *device = NULL;
+  if (which < 0 || which >= discovery->n_selected) return INVALID("There is no GPU %d.", which);
+  const struct candidate *gpu = discovery->selected[which];
   TRY(device_create(gpu->backend, gpu->index, gpu->visible, index, &device));
   situ_status status = device_options_memory(discovery->request, &device->name, &device->options);
   if (!status && limit) status = set_virtual_limit(&discovery->request->config, device, limit);
@@ -217,7 +219,7 @@ static bool is_divided(const situ_device_config *config, int gpu) {
 static situ_status add_whole_gpus(struct discovery *discovery, int *next, int end, int *index) {
   for (; *next < end; ++*next)
     if (!is_divided(&discovery->request->config, *next))
-      TRY(add_gpu(discovery, discovery->selected[*next], (*index)++, 0));
+      TRY(add_gpu(discovery, *next, (*index)++, 0));
   return NULL;
 }
 
@@ -230,7 +232,7 @@ static situ_status add_gpus(struct discovery *discovery) {
   for (int v = 0; v < config->n_virtual_devices; v++) {
     const situ_virtual_device *device = &config->virtual_devices[v];
     TRY(add_whole_gpus(discovery, &next, device->gpu, &index));
-    TRY(add_gpu(discovery, discovery->selected[device->gpu], index++, device->limit_bytes));
+    TRY(add_gpu(discovery, device->gpu, index++, device->limit_bytes));
   }
   return add_whole_gpus(discovery, &next, discovery->n_selected, &index);
 }

@@ -109,7 +109,7 @@ static situ_status return_batch(struct compute *compute, const struct batch *bat
   int64_t n = 0, at = 0;
   void *index;
   for (const struct task *task = batch->first; task; task = task->next) n++;
-  situ_tensor **parts = malloc((size_t)n * sizeof *parts);
+  situ_tensor **parts = malloc((size_t)(n + 1) * sizeof *parts);
   situ_status status = parts ? NULL : NO_MEMORY();
   for (int i = 0; !status && i < call->n_in; i++) {
     int64_t k = 0;

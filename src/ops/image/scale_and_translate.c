@@ -92,8 +92,8 @@ static situ_status make_spans(const struct filter *filter, bool antialias, int64
   const float inverse = 1 / scale, width = antialias && inverse > 1 ? inverse : 1;
   const float pixels = 2 * ceilf(filter->radius * width) + 1;
   out->length = pixels < (float)from ? (int64_t)pixels : from;
-  out->start = malloc((size_t)(to + 1) * sizeof *out->start);
-  out->weights = malloc((size_t)(to * out->length + 1) * sizeof *out->weights);
+  out->start = calloc((size_t)to + 1, sizeof *out->start);
+  out->weights = calloc((size_t)(to * out->length) + 1, sizeof *out->weights);
   if (!out->start || !out->weights) return NO_MEMORY();
   for (int64_t i = 0; i < to; i++) fill_span(out, i, from, inverse, offset, width, filter);
   return NULL;

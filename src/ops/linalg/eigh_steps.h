@@ -2,7 +2,7 @@
  * eigh_steps.h: eigenvalues of one Hermitian matrix, for one type of elements. No include guard. */
 
 static situ_status F(eigh_one)(const struct dense *dense, int64_t index, void *room) {
-  const int64_t n = dense->n, parts = sizeof(E) / sizeof(double);
+  const int64_t n = dense->n, parts = IS_COMPLEX ? 2 : 1;
   const bool vectors = call_bool(dense->compute->call, "compute_v");
   E *a = room, *q = a + n * n, *zt = q + n * n, *tau = zt + n * n, *work = tau + n;
   double *d = (double *)(work + 2 * n), *e = d + n;

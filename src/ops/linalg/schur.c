@@ -174,7 +174,8 @@ void schur_logarithm(int64_t n, const number *t, number *y, number *work) {
   number *x = work, *root = x + n * n, *part = root + n * n;
   double factor = 1;
   memcpy(x, t, bytes);
-  for (int i = 0; i < MOST_ROOTS && distance(n, x) > 0.25; i++, factor *= 2) {
+  for (int i = 0; i < MOST_ROOTS && distance(n, x) > 0.25; i++) {
+    factor *= 2;
     schur_square_root(n, x, root);
     memcpy(x, root, bytes);
   }

@@ -43,7 +43,7 @@ struct F(svd) {
 
 /* Vectors in the rows of ut (wide x m) and vt (n x n); of the transpose if `vectors`. */
 static bool F(decompose)(const struct F(svd) * x, bool vectors) {
-  const int64_t parts = sizeof(E) / sizeof(double);
+  const int64_t parts = IS_COMPLEX ? 2 : 1;
   F(householder_bidiagonal)(x->m, x->n, x->a, x->d, x->e, x->tau_q, x->tau_p, x->work);
   if (!vectors) return bidiagonal_svd(x->n, x->d, x->e, &(struct rotated){0}, &(struct rotated){0});
   F(householder_product)(x->m, x->n, 0, x->a, x->n, x->tau_q, x->wide, x->q, x->work);

@@ -45,19 +45,27 @@ static bool take(struct parser *p, const char *text) {
   return true;
 }
 
+/* Returns a node, or NULL if out of memory. */
+static struct regex_node *new_node(struct parser *p, enum regex_kind kind) {
+  struct regex_node *made = arena_zero(p->arena, sizeof *made);
+  if (!made) return NULL;
+  made->kind = kind;
+  made->repeats = 1;
+  return made;
+}
+
 static situ_status node(struct parser *p, enum regex_kind kind, struct regex_node **out) {
-  *out = arena_zero(p->arena, sizeof **out);
-  if (!*out) return NO_MEMORY();
-  (*out)->kind = kind;
-  (*out)->repeats = 1;
-  return NULL;
+  *out = new_node(p, kind);
+  return *out ? NULL : NO_MEMORY();
 }
 
 static situ_status pair(struct parser *p, enum regex_kind kind, struct regex_node *a,
                         struct regex_node *b, struct regex_node **out) {
-  TRY(node(p, kind, out));
-  (*out)->a = a;
-  (*out)->b = b;
+  struct regex_node *made = new_node(p, kind);
+  if (!made) return NO_MEMORY();
+  made->a = a;
+  made->b = b;
+  *out = made;
   return NULL;
 }
 
@@ -193,9 +201,9 @@ static situ_status class_character(struct parser *p, uint32_t *c) {
 
 static situ_status class_range(struct parser *p, struct regex_set *set) {
   const size_t begin = p->at;
-  uint32_t first, last;
+  uint32_t first = 0;
   TRY(class_character(p, &first));
-  last = first;
+  uint32_t last = first;
   const bool range =
       next_is(p, "-") && p->at + 1 < p->text.length && p->text.data[p->at + 1] != ']';
   if (range) {
