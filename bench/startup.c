@@ -150,6 +150,7 @@ int main(int argc, char **argv) {
   if (bench_wants("startup.load") || bench_wants("startup.devices") ||
       bench_wants("startup.matmul") || bench_wants("startup.resident"))
     report_times(path);
-  report("startup.size", "code and data of libsitu.so", loaded_bytes(path) / 1e6, "MB", "limit", 5);
+  report("startup.size", "code and data of libsitu.so", loaded_bytes(path) / 1e6, "MB", "limit",
+         10);
   return 0;
 }
