@@ -31,8 +31,8 @@ add_custom_target(situ_venv ALL DEPENDS ${CMAKE_BINARY_DIR}/venv.stamp)
 
 # Type stubs for editors, from the package and the rows.
 set(stubs_python ${CMAKE_SOURCE_DIR}/.venv/bin/python)
-set(stubs_needs ${CMAKE_BINARY_DIR}/venv.stamp)
-if(SKBUILD)
+set(stubs_needs situ ${CMAKE_BINARY_DIR}/venv.stamp)
+if(SKBUILD) # a wheel may be linked with an archive of another build folder: no libsitu.so is built
   set(stubs_python ${Python3_EXECUTABLE})
   set(stubs_needs)
 endif()
@@ -43,7 +43,7 @@ add_custom_command(
           PYTHONPATH=${CMAKE_SOURCE_DIR}/python:${CMAKE_BINARY_DIR}/python
           ${stubs_python} -B ${CMAKE_SOURCE_DIR}/tools/stubs.py ${CMAKE_BINARY_DIR}/python
           > stubs.stamp || ${CMAKE_COMMAND} -E echo "no type stubs: the package cannot be imported"
-  DEPENDS situ situ_python ${stubs_needs} ${package} ${CMAKE_SOURCE_DIR}/tools/stubs.py
+  DEPENDS situ_python ${stubs_needs} ${package} ${CMAKE_SOURCE_DIR}/tools/stubs.py
   WORKING_DIRECTORY ${CMAKE_BINARY_DIR}
   VERBATIM)
 add_custom_target(situ_stubs ALL DEPENDS ${CMAKE_BINARY_DIR}/stubs.stamp)
