@@ -8,6 +8,8 @@ they are needed.
 
 from __future__ import annotations
 
+import inspect
+
 from situ._src.framework import errors
 from situ._src.framework.api import export, named
 from situ._src.framework.dtypes import as_dtype
@@ -135,11 +137,23 @@ class LinearOperator(Module):
         positive real part for all x that are not 0.
       is_square: Whether they are expected to be square.
       name: A name for the operator.
-      parameters: The arguments of the constructor.
+      parameters: The value of the property of this name; default: the arguments of the
+        constructor.
 
     Raises:
       ValueError: The hints contradict each other.
     """
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Records the arguments of the constructor, whatever the class is."""
+        self = super().__new__(cls)
+        try:
+            bound = inspect.signature(cls).bind(*args, **kwargs)
+        except TypeError:  # __init__ raises it, with the name of the class
+            return self
+        bound.apply_defaults()
+        self._parameters = dict(bound.arguments)
+        return self
 
     def __init__(
         self,
@@ -172,7 +186,8 @@ class LinearOperator(Module):
         self._square_hint = is_square
         self._is_non_singular, self._is_self_adjoint = is_non_singular, is_self_adjoint
         self._is_positive_definite = is_positive_definite
-        self._parameters = dict(parameters or {})
+        if parameters is not None:
+            self._parameters = dict(parameters)
         self._name = name or type(self).__name__
 
     def __repr__(self) -> str:

@@ -184,10 +184,6 @@ class LinearOperatorBlockDiag(_Blocks):
         is_square: bool | None = True,
         name: str | None = None,
     ) -> None:
-        parameters = dict(
-            operators=operators, is_non_singular=is_non_singular, is_self_adjoint=is_self_adjoint,
-            is_positive_definite=is_positive_definite, is_square=is_square, name=name,
-        )  # fmt: skip
         operators = list(operators)
         if not operators:
             raise ValueError(f"Expected a non-empty list of operators. Found: {operators}")
@@ -210,7 +206,7 @@ class LinearOperatorBlockDiag(_Blocks):
                 is_square = None
         self._diagonal = operators
         name = "_ds_".join(o.name for o in operators) if name is None else name
-        super().__init__(kind, None, is_square=is_square, name=name, parameters=parameters, **hints)
+        super().__init__(kind, None, is_square=is_square, name=name, **hints)
 
     @property
     def operators(self) -> list[Any]:
@@ -296,10 +292,6 @@ class LinearOperatorBlockLowerTriangular(_Blocks):
         is_square: bool | None = None,
         name: str = "LinearOperatorBlockLowerTriangular",
     ) -> None:
-        parameters = dict(
-            operators=operators, is_non_singular=is_non_singular, is_self_adjoint=is_self_adjoint,
-            is_positive_definite=is_positive_definite, is_square=is_square, name=name,
-        )  # fmt: skip
         rows = [list(row) for row in operators]
         if not rows:
             raise ValueError(
@@ -327,7 +319,6 @@ class LinearOperatorBlockLowerTriangular(_Blocks):
             is_positive_definite,
             True,
             name,
-            parameters,
         )
 
     def _check_rows(self):

@@ -47,11 +47,6 @@ class _Circulant(LinearOperator):
         is_square,
         name,
     ):
-        parameters = dict(
-            spectrum=spectrum, input_output_dtype=input_output_dtype, name=name,
-            is_non_singular=is_non_singular, is_self_adjoint=is_self_adjoint,
-            is_positive_definite=is_positive_definite, is_square=is_square,
-        )  # fmt: skip
         self._spectrum = keep(spectrum)
         rank = self._spectrum.shape.rank
         if rank is not None and rank < self._DEPTH:
@@ -74,7 +69,7 @@ class _Circulant(LinearOperator):
             is_self_adjoint = True
         super().__init__(
             input_output_dtype, None, is_non_singular, is_self_adjoint, is_positive_definite, True,
-            name, parameters,
+            name,
         )  # fmt: skip
 
     @property
@@ -341,10 +336,6 @@ class LinearOperatorToeplitz(LinearOperator):
         is_square: bool | None = None,
         name: str = "LinearOperatorToeplitz",
     ) -> None:
-        parameters = dict(
-            col=col, row=row, is_non_singular=is_non_singular, is_self_adjoint=is_self_adjoint,
-            is_positive_definite=is_positive_definite, is_square=is_square, name=name,
-        )  # fmt: skip
         self._col, self._row = (
             convert_to_tensor(row if col is None else col),
             convert_to_tensor(row),
@@ -361,7 +352,7 @@ class LinearOperatorToeplitz(LinearOperator):
             raise ValueError("Only square Toeplitz operators currently supported.")
         super().__init__(
             self._row.dtype, None, is_non_singular, is_self_adjoint, is_positive_definite, True,
-            name, parameters,
+            name,
         )  # fmt: skip
 
     @property

@@ -58,10 +58,6 @@ class LinearOperatorComposition(LinearOperator):
         is_square: bool | None = None,
         name: str | None = None,
     ) -> None:
-        parameters = dict(
-            operators=operators, is_non_singular=is_non_singular, is_self_adjoint=is_self_adjoint,
-            is_positive_definite=is_positive_definite, is_square=is_square, name=name,
-        )  # fmt: skip
         operators = list(operators)
         if not operators:
             raise ValueError(f"Expected a non-empty list of operators. Found: {operators}")
@@ -97,7 +93,6 @@ class LinearOperatorComposition(LinearOperator):
         name = "_o_".join(o.name for o in operators) if name is None else name
         super().__init__(
             kind, None, is_non_singular, is_self_adjoint, is_positive_definite, is_square, name,
-            parameters,
         )  # fmt: skip
 
     @staticmethod
@@ -184,10 +179,6 @@ class LinearOperatorAdjoint(LinearOperator):
         is_square: bool | None = None,
         name: str | None = None,
     ) -> None:
-        parameters = dict(
-            operator=operator, is_non_singular=is_non_singular, is_self_adjoint=is_self_adjoint,
-            is_positive_definite=is_positive_definite, is_square=is_square, name=name,
-        )  # fmt: skip
         self._operator = operator
         hints = {
             "is_non_singular": is_non_singular,
@@ -201,7 +192,7 @@ class LinearOperatorAdjoint(LinearOperator):
                 raise ValueError(f"The hint {key}={hint} contradicts that of the operator, {own}.")
             hints[key] = own if hint is None else hint
         name = operator.name + "_adjoint" if name is None else name
-        super().__init__(operator.dtype, None, name=name, parameters=parameters, **hints)
+        super().__init__(operator.dtype, None, name=name, **hints)
 
     @property
     def operator(self) -> Any:
@@ -281,10 +272,6 @@ class LinearOperatorInversion(LinearOperator):
         is_square: bool | None = None,
         name: str | None = None,
     ) -> None:
-        parameters = dict(
-            operator=operator, is_non_singular=is_non_singular, is_self_adjoint=is_self_adjoint,
-            is_positive_definite=is_positive_definite, is_square=is_square, name=name,
-        )  # fmt: skip
         for key, hint in (("is_non_singular", is_non_singular), ("is_square", is_square)):
             own = getattr(operator, key)
             if own is False or hint is False:
@@ -302,7 +289,6 @@ class LinearOperatorInversion(LinearOperator):
             own_definite if is_positive_definite is None else is_positive_definite,
             True,
             operator.name + "_inv" if name is None else name,
-            parameters,
         )
 
     @property
@@ -369,10 +355,6 @@ class LinearOperatorKronecker(LinearOperator):
         is_square: bool | None = None,
         name: str | None = None,
     ) -> None:
-        parameters = dict(
-            operators=operators, is_non_singular=is_non_singular, is_self_adjoint=is_self_adjoint,
-            is_positive_definite=is_positive_definite, is_square=is_square, name=name,
-        )  # fmt: skip
         operators = list(operators)
         if not operators:
             raise ValueError(
@@ -398,7 +380,7 @@ class LinearOperatorKronecker(LinearOperator):
                 hints[key] = True
         self._operators = operators
         name = "_x_".join(o.name for o in operators) if name is None else name
-        super().__init__(kind, None, is_square=is_square, name=name, parameters=parameters, **hints)
+        super().__init__(kind, None, is_square=is_square, name=name, **hints)
 
     @property
     def operators(self) -> list[Any]:
@@ -567,12 +549,6 @@ class LinearOperatorLowRankUpdate(LinearOperator):
         is_square: bool | None = None,
         name: str = "LinearOperatorLowRankUpdate",
     ) -> None:
-        parameters = dict(
-            base_operator=base_operator, u=u, diag_update=diag_update, v=v,
-            is_diag_update_positive=is_diag_update_positive, is_non_singular=is_non_singular,
-            is_self_adjoint=is_self_adjoint, is_positive_definite=is_positive_definite,
-            is_square=is_square, name=name,
-        )  # fmt: skip
         kind = base_operator.dtype
         if diag_update is None:
             if is_diag_update_positive is False:
@@ -600,7 +576,6 @@ class LinearOperatorLowRankUpdate(LinearOperator):
             is_positive_definite = is_self_adjoint = True
         super().__init__(
             kind, None, is_non_singular, is_self_adjoint, is_positive_definite, is_square, name,
-            parameters,
         )  # fmt: skip
 
     def _real_diagonal(self):

@@ -122,10 +122,7 @@ class LinearOperatorIdentity(_Sized):
         assert_proper_shapes: bool = False,
         name: str = "LinearOperatorIdentity",
     ) -> None:
-        parameters = dict(
-            num_rows=num_rows, batch_shape=batch_shape, dtype=dtype, name=name,
-            assert_proper_shapes=assert_proper_shapes,
-        )  # fmt: skip
+        del assert_proper_shapes  # shapes are always checked
         hints = {
             "self adjoint": is_self_adjoint,
             "non-singular": is_non_singular,
@@ -135,9 +132,7 @@ class LinearOperatorIdentity(_Sized):
         for word, hint in hints.items():
             if not hint:
                 raise ValueError(f"An identity operator is always {word}.")
-        super().__init__(
-            dtype or "float32", None, True, True, True, True, name=name, parameters=parameters
-        )
+        super().__init__(dtype or "float32", None, True, True, True, True, name=name)
         self._set_sizes(num_rows, None, batch_shape)
 
     def _linop_adjoint(self):
@@ -225,11 +220,7 @@ class LinearOperatorScaledIdentity(LinearOperator):
         assert_proper_shapes: bool = False,
         name: str = "LinearOperatorScaledIdentity",
     ) -> None:
-        parameters = dict(
-            num_rows=num_rows, multiplier=multiplier, is_non_singular=is_non_singular,
-            is_self_adjoint=is_self_adjoint, is_positive_definite=is_positive_definite,
-            is_square=is_square, assert_proper_shapes=assert_proper_shapes, name=name,
-        )  # fmt: skip
+        del assert_proper_shapes  # shapes are always checked
         self._multiplier = keep(multiplier)
         if not is_square:
             raise ValueError("A ScaledIdentity operator is always square.")
@@ -239,7 +230,7 @@ class LinearOperatorScaledIdentity(LinearOperator):
             is_self_adjoint = True
         super().__init__(
             self._multiplier.dtype, None, is_non_singular, is_self_adjoint, is_positive_definite,
-            is_square, name, parameters,
+            is_square, name,
         )  # fmt: skip
         self._rows_tensor, self._rows = _size(num_rows, "num_rows")
 
@@ -373,21 +364,14 @@ class LinearOperatorZeros(_Sized):
         assert_proper_shapes: bool = False,
         name: str = "LinearOperatorZeros",
     ) -> None:
-        parameters = dict(
-            num_rows=num_rows, num_columns=num_columns, batch_shape=batch_shape, dtype=dtype,
-            is_non_singular=is_non_singular, is_self_adjoint=is_self_adjoint,
-            is_positive_definite=is_positive_definite, is_square=is_square,
-            assert_proper_shapes=assert_proper_shapes, name=name,
-        )  # fmt: skip
+        del assert_proper_shapes  # shapes are always checked
         if not is_self_adjoint and is_square:
             raise ValueError("A zero operator is always self adjoint.")
         if is_non_singular:
             raise ValueError("A zero operator is always singular.")
         if is_positive_definite:
             raise ValueError("A zero operator is always not positive-definite.")
-        super().__init__(
-            dtype or "float32", None, False, is_self_adjoint, False, is_square, name, parameters
-        )
+        super().__init__(dtype or "float32", None, False, is_self_adjoint, False, is_square, name)
         self._set_sizes(num_rows, num_columns, batch_shape)
         if is_square and None not in (self._rows, self._columns) and self._rows != self._columns:
             raise ValueError(

@@ -60,10 +60,6 @@ class LinearOperatorFullMatrix(LinearOperator):
         is_square: bool | None = None,
         name: str = "LinearOperatorFullMatrix",
     ) -> None:
-        parameters = dict(
-            matrix=matrix, is_non_singular=is_non_singular, is_self_adjoint=is_self_adjoint,
-            is_positive_definite=is_positive_definite, is_square=is_square, name=name,
-        )  # fmt: skip
         self._matrix = keep(matrix)
         if self._matrix.dtype.name not in _TYPES:
             allowed = [as_dtype(kind) for kind in _TYPES]
@@ -76,7 +72,7 @@ class LinearOperatorFullMatrix(LinearOperator):
             )
         super().__init__(
             self._matrix.dtype, None, is_non_singular, is_self_adjoint, is_positive_definite,
-            is_square, name, parameters,
+            is_square, name,
         )  # fmt: skip
 
     @property
@@ -113,10 +109,6 @@ class LinearOperatorLowerTriangular(LinearOperator):
         is_square: bool | None = None,
         name: str = "LinearOperatorLowerTriangular",
     ) -> None:
-        parameters = dict(
-            tril=tril, is_non_singular=is_non_singular, is_self_adjoint=is_self_adjoint,
-            is_positive_definite=is_positive_definite, is_square=is_square, name=name,
-        )  # fmt: skip
         if is_square is False:
             raise ValueError("Only square lower triangular operators supported at this time.")
         self._tril = keep(tril)
@@ -124,7 +116,7 @@ class LinearOperatorLowerTriangular(LinearOperator):
             raise ValueError(f"Argument tril must have at least 2 dimensions.  Found: {self._tril}")
         super().__init__(
             self._tril.dtype, None, is_non_singular, is_self_adjoint, is_positive_definite, True,
-            name, parameters,
+            name,
         )  # fmt: skip
 
     @property
@@ -192,10 +184,6 @@ class LinearOperatorDiag(LinearOperator):
         is_square: bool | None = None,
         name: str = "LinearOperatorDiag",
     ) -> None:
-        parameters = dict(
-            diag=diag, is_non_singular=is_non_singular, is_self_adjoint=is_self_adjoint,
-            is_positive_definite=is_positive_definite, is_square=is_square, name=name,
-        )  # fmt: skip
         self._diag = keep(diag)
         if self._diag.shape.rank == 0:
             raise ValueError(f"Argument diag must have at least 1 dimension.  Found: {self._diag}")
@@ -207,7 +195,7 @@ class LinearOperatorDiag(LinearOperator):
             raise ValueError("Only square diagonal operators currently supported.")
         super().__init__(
             self._diag.dtype, None, is_non_singular, is_self_adjoint, is_positive_definite, True,
-            name, parameters,
+            name,
         )  # fmt: skip
 
     @property
@@ -339,11 +327,6 @@ class LinearOperatorTridiag(LinearOperator):
         is_square: bool | None = None,
         name: str = "LinearOperatorTridiag",
     ) -> None:
-        parameters = dict(
-            diagonals=diagonals, diagonals_format=diagonals_format, name=name,
-            is_non_singular=is_non_singular, is_self_adjoint=is_self_adjoint,
-            is_positive_definite=is_positive_definite, is_square=is_square,
-        )  # fmt: skip
         if diagonals_format == "sequence":
             self._diagonals: Any = [convert_to_tensor(d) for d in diagonals]
             kind = self._diagonals[0].dtype
@@ -356,8 +339,7 @@ class LinearOperatorTridiag(LinearOperator):
                 f"Received : {diagonals_format}."
             )
         super().__init__(
-            kind, None, is_non_singular, is_self_adjoint, is_positive_definite, True, name,
-            parameters,
+            kind, None, is_non_singular, is_self_adjoint, is_positive_definite, is_square, name,
         )  # fmt: skip
         self._diagonals_format = diagonals_format
 
@@ -439,11 +421,6 @@ class LinearOperatorHouseholder(LinearOperator):
         is_square: bool | None = None,
         name: str = "LinearOperatorHouseholder",
     ) -> None:
-        parameters = dict(
-            reflection_axis=reflection_axis, is_non_singular=is_non_singular, name=name,
-            is_self_adjoint=is_self_adjoint, is_positive_definite=is_positive_definite,
-            is_square=is_square,
-        )  # fmt: skip
         self._axis = keep(reflection_axis)
         if self._axis.shape.rank == 0:
             raise ValueError(
@@ -455,9 +432,7 @@ class LinearOperatorHouseholder(LinearOperator):
             raise ValueError("A Householder operator is always non-positive definite.")
         if is_square is False:
             raise ValueError("A Householder operator is always square.")
-        super().__init__(
-            self._axis.dtype, None, is_non_singular, True, False, True, name, parameters
-        )
+        super().__init__(self._axis.dtype, None, is_non_singular, True, False, True, name)
 
     @property
     def reflection_axis(self) -> Any:
@@ -547,11 +522,6 @@ class LinearOperatorPermutation(LinearOperator):
         is_square: bool | None = None,
         name: str = "LinearOperatorPermutation",
     ) -> None:
-        parameters = dict(
-            perm=perm, dtype=dtype, is_non_singular=is_non_singular, name=name,
-            is_self_adjoint=is_self_adjoint, is_positive_definite=is_positive_definite,
-            is_square=is_square,
-        )  # fmt: skip
         if is_non_singular is False:
             raise ValueError(
                 "A Permutation operator is always non-singular. Expected argument "
@@ -564,9 +534,7 @@ class LinearOperatorPermutation(LinearOperator):
             )
         self._perm = convert_to_tensor(perm)
         self._check_perm()
-        super().__init__(
-            dtype, None, True, is_self_adjoint, is_positive_definite, True, name, parameters
-        )
+        super().__init__(dtype, None, True, is_self_adjoint, is_positive_definite, True, name)
 
     def _check_perm(self):
         perm = self._perm
