@@ -53,6 +53,7 @@ typedef struct situ_op {
   const char *samples; /* test inputs, for situ_selftest */
   bool on_host;        /* a host op: runs in the caller's thread and may block */
   bool is_stateful;    /* reads or changes what outlives a run, or is random */
+  bool has_effect;     /* has a side effect outside of resources, such as printing */
 } situ_op;
 
 /* Returns the number of ops; situ_ops_get describes op 0 <= number < count. */

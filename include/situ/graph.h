@@ -126,6 +126,14 @@ SITU_API situ_status situ_device_set(situ_value value, const char *device) SITU_
 SITU_API void situ_name_push(situ_graph *graph, const char *scope);
 SITU_API void situ_name_pop(situ_graph *graph);
 
+/* Returns the current name scope: "" or "a/b/". Borrowed from the graph. */
+SITU_API const char *situ_name_scope(situ_graph *graph);
+
+/* Name scopes belong to the thread that opens them. Device, control and colocation scopes hold for
+ * the nodes of all threads until this call, after which each thread starts with those that are open
+ * now and opens and closes its own (tf.Graph.switch_to_thread_local). */
+SITU_API void situ_graph_use_thread_scopes(situ_graph *graph);
+
 /* Reserves and returns a unique name in `scope` ("" or "a/b/"); pass it as "name/" to situ_emit to
  * give it to a node. NULL if the name is not legal or out of memory. Borrowed. */
 SITU_API const char *situ_name_reserve(situ_graph *graph, const char *scope, const char *name);

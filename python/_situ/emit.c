@@ -82,7 +82,7 @@ static PyObject *create_axes(const struct call *call, struct graph_object *graph
   char text[512];
   PyObject *axes = call_axes(rank);
   if (!axes) return NULL;
-  snprintf(text, sizeof text, "%sConst", PyUnicode_AsUTF8(graph->scope));
+  snprintf(text, sizeof text, "%sConst", situ_name_scope(graph->graph));
   PyObject *value = graph_constant(graph, TENSOR_OF(axes), text);
   Py_DECREF(axes);
   return value;
@@ -91,7 +91,8 @@ static PyObject *create_axes(const struct call *call, struct graph_object *graph
 /* Reads a variable within the scope of the op: "MatMul/ReadVariableOp". */
 static PyObject *read_in_scope(struct graph_object *graph, PyObject *value, situ_type type,
                                const char *name, size_t scope_length) {
-  PyObject *before = Py_NewRef(graph->scope), *result = NULL;
+  PyObject *before = PyObject_GetAttrString((PyObject *)graph, "_scope"), *result = NULL;
+  if (!before) return NULL;
   PyObject *scope = PyUnicode_FromStringAndSize(name, (Py_ssize_t)scope_length);
   if (scope && !PyObject_SetAttrString((PyObject *)graph, "_scope", scope)) {
     result = graph_tensor(graph, value, type, name);
@@ -173,6 +174,22 @@ static int enter_device(const struct call *call, struct graph_object *graph, con
   return failed;
 }
 
+/* TensorFlow's automatic control dependencies: in functions, an op with a side effect runs after
+ * those that come before it in the program. */
+static situ_value emit_node(struct graph_object *graph, const struct call *call, const char *name,
+                            const situ_values *inputs) {
+  const struct op_signature *signature = &call->function->signature;
+  const bool is_ordered = graph->orders_effects && signature->has_effect;
+  const bool is_after = is_ordered && graph->last_effect;
+  if (is_after)
+    situ_control_push(graph->graph, &(situ_value){graph->graph, graph->last_effect - 1, 0}, 1);
+  const situ_value value = situ_emit_lists(graph->graph, signature->name, name, inputs,
+                                           signature->n_inputs, call->attrs, call->n_attrs);
+  if (is_after) situ_control_pop(graph->graph);
+  if (is_ordered && value.node >= 0) graph->last_effect = value.node + 1;
+  return value;
+}
+
 /* Adds the node; `name` as in situ_emit. */
 static PyObject *add(struct call *call, struct graph_object *graph, const char *name) {
   const struct op_signature *signature = &call->function->signature;
@@ -188,8 +205,7 @@ static PyObject *add(struct call *call, struct graph_object *graph, const char *
   if (!enter_device(call, graph, name)) {
     situ_graph_lock(graph->graph); /* keeps other threads from seeing the error before it is taken
                                     */
-    const situ_value value = situ_emit_lists(graph->graph, signature->name, name, inputs,
-                                             signature->n_inputs, call->attrs, call->n_attrs);
+    const situ_value value = emit_node(graph, call, name, inputs);
     if (!signature->takes_reference) graph_leave_device(graph);
     const situ_status status = value.node < 0 ? situ_graph_take_error(graph->graph) : NULL;
     situ_graph_unlock(graph->graph);
@@ -213,7 +229,7 @@ PyObject *call_emit(struct call *call, struct graph_object *graph) {
     if (call_attrs(call) || make_values(call, graph, "") || call_list_types(call)) return NULL;
     return add(call, graph, named ? call->name : NULL);
   }
-  PyObject *name = graph_unique(graph, PyUnicode_AsUTF8(graph->scope),
+  PyObject *name = graph_unique(graph, situ_name_scope(graph->graph),
                                 named ? call->name : call->function->signature.name);
   if (!name) return NULL;
   PyObject *result = NULL;

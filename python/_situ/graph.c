@@ -13,9 +13,7 @@ static PyObject *create(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   struct graph_object *self = (struct graph_object *)type->tp_alloc(type, 0);
   if (!self) return NULL;
   self->graph = situ_graph_create();
-  self->scope = PyUnicode_FromString("");
-  if (self->graph) situ_name_push(self->graph, "");
-  if (self->graph && self->scope) return (PyObject *)self;
+  if (self->graph) return (PyObject *)self;
   Py_DECREF(self);
   return PyErr_NoMemory();
 }
@@ -48,7 +46,6 @@ static void dealloc(PyObject *object) {
   PyMem_Free(self->values);
   PyMem_Free(self->operations);
   origin_free(self);
-  Py_CLEAR(self->scope);
   situ_graph_release(self->graph);
   Py_TYPE(object)->tp_free(object);
 }
@@ -250,6 +247,12 @@ static PyObject *pop_colocation(PyObject *self, PyObject *none) {
   Py_RETURN_NONE;
 }
 
+static PyObject *use_thread_scopes(PyObject *self, PyObject *unused) {
+  (void)unused;
+  situ_graph_use_thread_scopes(((struct graph_object *)self)->graph);
+  Py_RETURN_NONE;
+}
+
 /* Returns the operation with a name, or None. */
 static PyObject *find(PyObject *self, PyObject *name) {
   struct graph_object *graph = (struct graph_object *)self;
@@ -377,6 +380,7 @@ static PyMethodDef methods[] = {
      "Hides outer colocation and device scopes."},
     {"_name_colocation", name_colocation, METH_O, "Colocates operations outside of scopes."},
     {"_pop_colocation", pop_colocation, METH_NOARGS, "Leaves a colocation scope."},
+    {"_use_thread_scopes", use_thread_scopes, METH_NOARGS, "Separates the scopes of threads."},
     {"_find", find, METH_O, "Returns the operation with a name, or None."},
     {"_add_function", add_function, METH_VARARGS, "Adds a function to the graph."},
     {"_copy", copy, METH_VARARGS, "Copies an operation of another graph."},
@@ -390,6 +394,8 @@ static PyMemberDef members[] = {
     {"_functions", T_INT, offsetof(struct graph_object, functions), 0, "Device functions."},
     {"_captures", T_BOOL, offsetof(struct graph_object, captures), 0,
      "Whether it is inside another."},
+    {"_orders_effects", T_BOOL, offsetof(struct graph_object, orders_effects), 0,
+     "Whether operations with side effects run in the order of the program."},
     {"_sealed", T_BOOL, offsetof(struct graph_object, sealed), 0,
      "Whether its tensors cannot be used outside."},
     {"_finalized", T_BOOL, offsetof(struct graph_object, finalized), 0, "Whether it is closed."},
@@ -397,22 +403,41 @@ static PyMemberDef members[] = {
 
 static PyObject *get_scope(PyObject *self, void *closure) {
   (void)closure;
-  return Py_NewRef(((struct graph_object *)self)->scope);
+  return PyUnicode_FromString(situ_name_scope(((struct graph_object *)self)->graph));
 }
 
-/* Sets the scope of the native graph, too. */
+/* Replaces the name scope of this thread. */
 static int set_scope(PyObject *object, PyObject *scope, void *closure) {
   (void)closure;
-  struct graph_object *self = (struct graph_object *)object;
+  situ_graph *graph = ((struct graph_object *)object)->graph;
   const char *text = scope ? PyUnicode_AsUTF8(scope) : NULL;
   if (!text) return -1;
-  situ_name_pop(self->graph);
-  situ_name_push(self->graph, text);
-  Py_SETREF(self->scope, Py_NewRef(scope));
+  if (*situ_name_scope(graph)) situ_name_pop(graph);
+  if (*text) situ_name_push(graph, text);
+  return 0;
+}
+
+static PyObject *get_last_effect(PyObject *object, void *closure) {
+  (void)closure;
+  struct graph_object *self = (struct graph_object *)object;
+  if (!self->last_effect) Py_RETURN_NONE;
+  return Py_XNewRef((PyObject *)operation_of(self, self->last_effect - 1));
+}
+
+static int set_last_effect(PyObject *object, PyObject *operation, void *closure) {
+  (void)closure;
+  if (!operation || !PyObject_TypeCheck(operation, &operation_type)) {
+    PyErr_SetString(PyExc_TypeError, "_last_effect must be an operation");
+    return -1;
+  }
+  ((struct graph_object *)object)->last_effect = ((struct operation_object *)operation)->node + 1;
   return 0;
 }
 
 static PyGetSetDef attributes[] = {
+    {"_last_effect", get_last_effect, set_last_effect,
+     "The last operation with a side effect, which runs after all others; None: there is none.",
+     NULL},
     {"_scope", get_scope, set_scope, "The scope of names.", NULL},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL}};

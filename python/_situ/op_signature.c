@@ -91,8 +91,10 @@ static void order_params(struct op_signature *signature) {
 }
 
 bool op_signature_init(const situ_op *op, struct op_signature *out) {
-  *out =
-      (struct op_signature){.name = op->name, .on_host = op->on_host, .n_outputs = op->n_outputs};
+  *out = (struct op_signature){.name = op->name,
+                               .on_host = op->on_host,
+                               .has_effect = op->has_effect,
+                               .n_outputs = op->n_outputs};
   if (op->n_attrs > MAX_ATTRS || op->n_inputs > MAX_INPUTS) {
     PyErr_Format(PyExc_SystemError, "Op '%s' has too many inputs or attributes.", op->name);
     return false;

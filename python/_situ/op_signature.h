@@ -35,6 +35,7 @@ struct op_signature {
   bool list_output;
   bool takes_reference; /* colocated with a variable; device functions are not called */
   bool on_host;         /* may block */
+  bool has_effect;      /* in a function it runs in the order of the program */
   bool simple;          /* non-blocking, tensors in, one tensor out, no required attributes */
 };
 

@@ -178,8 +178,9 @@ static PyObject *get_definition(PyObject *self, void *closure) {
   situ_op op;
   const situ_status status = situ_ops_get(((struct function_object *)self)->number, &op);
   if (status) return errors_raise(status, NULL);
-  return Py_BuildValue("{sssssssssN}", "name", op.name, "python", op.python, "devices", op.devices,
-                       "doc", op.doc, "stateful", PyBool_FromLong(op.is_stateful));
+  return Py_BuildValue("{sssssssssNsN}", "name", op.name, "python", op.python, "devices",
+                       op.devices, "doc", op.doc, "stateful", PyBool_FromLong(op.is_stateful),
+                       "effect", PyBool_FromLong(op.has_effect));
 }
 
 /* argument_doc(name): the sentence that documents an argument, or "". */
@@ -266,7 +267,7 @@ static PyObject *constant(PyObject *self, PyObject *args) {
   if (IS_VALUE(value)) return graph_tensor(graph, value, type, name);
   char text[512];
   const bool is_whole = *name && name[strlen(name) - 1] == '/';
-  snprintf(text, sizeof text, "%s%s", is_whole ? "" : PyUnicode_AsUTF8(graph->scope), name);
+  snprintf(text, sizeof text, "%s%s", is_whole ? "" : situ_name_scope(graph->graph), name);
   return graph_tensor(graph, value, type, text);
 }
 

@@ -65,14 +65,15 @@ struct graph_object {
   PyObject **values;     /* per node: the tensor of its first output, created on demand; owned */
   PyObject **operations; /* per node: the operation, created on demand; owned */
   int capacity;          /* capacity of both */
-  PyObject *scope;       /* str: "" or "a/b/" */
   PyObject *dict, *weak;
   struct origin *origins; /* where nodes were created, in the order of the nodes; see origin.c */
   int n_origins, origin_capacity;
-  int functions; /* device functions on the stack */
+  int functions; /* device functions on the stacks of all threads */
   bool finalized;
-  bool captures; /* values of other graphs become inputs: _capture */
-  bool sealed;   /* a traced function: its values are only valid within it */
+  bool captures;       /* values of other graphs become inputs: _capture */
+  bool sealed;         /* a traced function: its values are only valid within it */
+  bool orders_effects; /* of a function: ops with side effects run in the order of the program */
+  int last_effect;     /* the node of the last one + 1; 0: none */
 };
 
 struct operation_object {

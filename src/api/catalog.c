@@ -55,7 +55,8 @@ situ_status situ_ops_get(int number, situ_op *out) {
                    .doc = or_empty(op->doc),
                    .samples = or_empty(op->samples),
                    .on_host = op->compute != NULL,
-                   .is_stateful = is_stateful(schema)};
+                   .is_stateful = is_stateful(schema),
+                   .has_effect = op->flags & OP_EFFECT};
   return NULL;
 }
 

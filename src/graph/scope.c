@@ -15,31 +15,115 @@ bool scope_create(struct situ_graph *graph) {
   return graph->scopes;
 }
 
+static void free_stacks(struct scope_stacks *stacks) {
+  free(stacks->devices);
+  free(stacks->prefixes);
+  free(stacks->controls);
+  free(stacks->colocates);
+}
+
 void scope_destroy(struct situ_graph *graph) {
   struct scopes *scopes = graph->scopes;
   if (!scopes) return;
   names_free(&scopes->names);
-  free(scopes->devices);
-  free(scopes->prefixes);
-  free(scopes->controls);
-  free(scopes->colocates);
+  free_stacks(&scopes->shared);
+  while (scopes->by_thread) {
+    struct scope_stacks *stacks = scopes->by_thread;
+    scopes->by_thread = stacks->next;
+    free_stacks(stacks);
+    free(stacks);
+  }
   free(scopes->marks);
   free(scopes);
 }
 
-const char *scope_prefix(const struct situ_graph *graph) {
+/* ---- Threads ---- */
+
+/* Returns the stacks of the calling thread; NULL if it has none yet. */
+static struct scope_stacks *find_stacks(const struct scopes *scopes) {
+  struct scope_stacks *stacks = scopes->by_thread;
+  while (stacks && !pthread_equal(stacks->thread, pthread_self())) stacks = stacks->next;
+  return stacks;
+}
+
+/* Returns the stacks of the calling thread, created on first use; NULL when memory runs out, which
+ * is then the error of the graph. */
+static struct scope_stacks *thread_stacks(struct situ_graph *graph) {
+  struct scopes *scopes = graph->scopes;
+  struct scope_stacks *stacks = find_stacks(scopes);
+  if (stacks) return stacks;
+  stacks = calloc(1, sizeof *stacks);
+  if (!stacks) {
+    graph_set_error(graph, NO_MEMORY());
+    return NULL;
+  }
+  stacks->thread = pthread_self();
+  stacks->next = scopes->by_thread;
+  return scopes->by_thread = stacks;
+}
+
+static void *copy_array(const void *from, int32_t n, size_t size) {
+  void *copy = malloc((size_t)n * size + 1);
+  if (copy && n) memcpy(copy, from, (size_t)n * size);
+  return copy;
+}
+
+/* Gives a thread its own copy of the scopes of all threads; false when memory runs out. */
+static bool inherit(struct scope_stacks *to, const struct scope_stacks *from) {
+  struct scope_stacks copy = {
+      .devices = copy_array(from->devices, from->n_devices, sizeof *from->devices),
+      .controls = copy_array(from->controls, from->n_controls, sizeof *from->controls),
+      .colocates = copy_array(from->colocates, from->n_colocates, sizeof *from->colocates)};
+  if (!copy.devices || !copy.controls || !copy.colocates) {
+    free_stacks(&copy);
+    return false;
+  }
+  to->devices = copy.devices;
+  to->controls = copy.controls;
+  to->colocates = copy.colocates;
+  to->n_devices = to->device_capacity = from->n_devices;
+  to->n_controls = to->control_capacity = from->n_controls;
+  to->n_colocates = to->colocate_capacity = from->n_colocates;
+  to->default_group = from->default_group;
+  return to->has_inherited = true;
+}
+
+/* Returns the stacks of devices, control inputs and colocation to change; NULL when memory runs
+ * out, which is then the error of the graph. */
+static struct scope_stacks *open_stacks(struct situ_graph *graph) {
+  struct scopes *scopes = graph->scopes;
+  if (!scopes->is_by_thread) return &scopes->shared;
+  struct scope_stacks *stacks = thread_stacks(graph);
+  if (!stacks || stacks->has_inherited || inherit(stacks, &scopes->shared)) return stacks;
+  graph_set_error(graph, NO_MEMORY());
+  return NULL;
+}
+
+/* Returns the stacks of devices, control inputs and colocation to read. */
+static const struct scope_stacks *current_stacks(const struct situ_graph *graph) {
   const struct scopes *scopes = graph->scopes;
-  return scopes->n_prefixes ? scopes->prefixes[scopes->n_prefixes - 1] : "";
+  const struct scope_stacks *own = scopes->is_by_thread ? find_stacks(scopes) : NULL;
+  return own && own->has_inherited ? own : &scopes->shared;
 }
 
-static const struct colocate_scope *top_colocate(const struct scopes *scopes) {
+void situ_graph_use_thread_scopes(situ_graph *graph) {
+  GRAPH_GUARD(graph);
+  if (graph) graph->scopes->is_by_thread = true;
+}
+
+const char *scope_prefix(const struct situ_graph *graph) {
+  const struct scope_stacks *stacks = find_stacks(graph->scopes);
+  return stacks && stacks->n_prefixes ? stacks->prefixes[stacks->n_prefixes - 1] : "";
+}
+
+static const struct colocate_scope *top_colocate(const struct scope_stacks *stacks) {
   static const struct colocate_scope none = {0};
-  return scopes->n_colocates ? &scopes->colocates[scopes->n_colocates - 1] : &none;
+  return stacks->n_colocates ? &stacks->colocates[stacks->n_colocates - 1] : &none;
 }
 
-static int32_t top_device(const struct scopes *scopes) {
-  const int32_t depth = scopes->n_devices;
-  return depth > top_colocate(scopes)->floor ? scopes->devices[depth - 1] : 0;
+static int32_t top_device(const struct scope_stacks *stacks) {
+  const int32_t depth = stacks->n_devices;
+  return depth > top_colocate(stacks)->floor ? stacks->devices[depth - 1] : 0;
 }
 
 static void set_unbalanced_error(struct situ_graph *graph, const char *what) {
@@ -49,11 +133,12 @@ static void set_unbalanced_error(struct situ_graph *graph, const char *what) {
 /* ---- Devices ---- */
 
 static void push_spec(struct situ_graph *graph, int32_t spec) {
-  struct scopes *scopes = graph->scopes;
-  if (!GROW(scopes->devices, scopes->n_devices, scopes->device_capacity))
+  struct scope_stacks *stacks = open_stacks(graph);
+  if (!stacks) return;
+  if (!GROW(stacks->devices, stacks->n_devices, stacks->device_capacity))
     graph_set_error(graph, NO_MEMORY());
   else
-    scopes->devices[scopes->n_devices++] = spec;
+    stacks->devices[stacks->n_devices++] = spec;
 }
 
 void situ_device_push(situ_graph *graph, const char *device) {
@@ -61,7 +146,7 @@ void situ_device_push(situ_graph *graph, const char *device) {
   if (!graph) return;
   int32_t spec = 0;
   if (device && !graph->error)
-    graph_set_error(graph, spec_parse(graph, device, top_device(graph->scopes), &spec));
+    graph_set_error(graph, spec_parse(graph, device, top_device(current_stacks(graph)), &spec));
   push_spec(graph, spec);
 }
 
@@ -89,8 +174,9 @@ situ_status situ_device_set(situ_value value, const char *device) {
 void situ_device_pop(situ_graph *graph) {
   GRAPH_GUARD(graph);
   if (!graph) return;
-  if (graph->scopes->n_devices > top_colocate(graph->scopes)->floor)
-    graph->scopes->n_devices--;
+  struct scope_stacks *stacks = open_stacks(graph);
+  if (stacks && stacks->n_devices > top_colocate(stacks)->floor)
+    stacks->n_devices--;
   else
     set_unbalanced_error(graph, "device");
 }
@@ -111,24 +197,31 @@ static const char *enter_scope(struct situ_graph *graph, const char *scope) {
 void situ_name_push(situ_graph *graph, const char *scope) {
   GRAPH_GUARD(graph);
   if (!graph) return;
-  struct scopes *scopes = graph->scopes;
+  struct scope_stacks *stacks = thread_stacks(graph);
+  if (!stacks) return;
   const bool inside = *scope_prefix(graph);
   if (scope && *scope && !(inside ? names_legal_inside(scope) : names_legal(scope)))
     graph_set_error(graph, INVALID("'%s' is not a valid scope name", scope));
   const char *prefix = graph->error ? "" : enter_scope(graph, scope);
-  if (!prefix || !GROW(scopes->prefixes, scopes->n_prefixes, scopes->prefix_capacity))
+  if (!prefix || !GROW(stacks->prefixes, stacks->n_prefixes, stacks->prefix_capacity))
     graph_set_error(graph, NO_MEMORY());
   else
-    scopes->prefixes[scopes->n_prefixes++] = prefix;
+    stacks->prefixes[stacks->n_prefixes++] = prefix;
 }
 
 void situ_name_pop(situ_graph *graph) {
   GRAPH_GUARD(graph);
   if (!graph) return;
-  if (graph->scopes->n_prefixes)
-    graph->scopes->n_prefixes--;
+  struct scope_stacks *stacks = find_stacks(graph->scopes);
+  if (stacks && stacks->n_prefixes)
+    stacks->n_prefixes--;
   else
     set_unbalanced_error(graph, "name");
+}
+
+const char *situ_name_scope(situ_graph *graph) {
+  GRAPH_GUARD(graph);
+  return graph ? scope_prefix(graph) : "";
 }
 
 const char *situ_name_reserve(situ_graph *graph, const char *scope, const char *name) {
@@ -157,20 +250,22 @@ static situ_status read_controls(struct situ_graph *graph, const situ_value *val
 void situ_control_push(situ_graph *graph, const situ_value *values, int count) {
   GRAPH_GUARD(graph);
   if (!graph) return;
-  struct scopes *scopes = graph->scopes;
+  struct scope_stacks *stacks = open_stacks(graph);
   struct control_scope scope = {0};
+  if (!stacks) return;
   if (!graph->error) graph_set_error(graph, read_controls(graph, values, count, &scope));
-  if (!GROW(scopes->controls, scopes->n_controls, scopes->control_capacity))
+  if (!GROW(stacks->controls, stacks->n_controls, stacks->control_capacity))
     graph_set_error(graph, NO_MEMORY());
   else
-    scopes->controls[scopes->n_controls++] = scope;
+    stacks->controls[stacks->n_controls++] = scope;
 }
 
 void situ_control_pop(situ_graph *graph) {
   GRAPH_GUARD(graph);
   if (!graph) return;
-  if (graph->scopes->n_controls)
-    graph->scopes->n_controls--;
+  struct scope_stacks *stacks = open_stacks(graph);
+  if (stacks && stacks->n_controls)
+    stacks->n_controls--;
   else
     set_unbalanced_error(graph, "control");
 }
@@ -205,14 +300,15 @@ static bool mark(struct scopes *scopes, int32_t id) {
 /* Adds the control inputs of all scopes, without duplicates and without data inputs. */
 static bool apply_controls(struct situ_graph *graph, struct node *node) {
   struct scopes *scopes = graph->scopes;
+  const struct scope_stacks *stacks = current_stacks(graph);
   int32_t max_controls = 0;
-  for (int32_t i = 0; i < scopes->n_controls; i++) max_controls += scopes->controls[i].count;
+  for (int32_t i = 0; i < stacks->n_controls; i++) max_controls += stacks->controls[i].count;
   if (!max_controls) return true;
   int32_t *controls = ARENA_ARRAY(&graph->arena, int32_t, max_controls);
   if (!controls || !clear_marks(graph, scopes)) return false;
   for (int32_t i = 0; i < node->n_inputs; i++) mark(scopes, node->inputs[i].node);
-  for (int32_t i = 0; i < scopes->n_controls; i++) {
-    const struct control_scope *scope = &scopes->controls[i];
+  for (int32_t i = 0; i < stacks->n_controls; i++) {
+    const struct control_scope *scope = &stacks->controls[i];
     if (is_dominated(node, scope)) continue;
     for (int32_t k = 0; k < scope->count; k++)
       if (mark(scopes, scope->nodes[k])) controls[node->n_controls++] = scope->nodes[k];
@@ -250,18 +346,20 @@ static bool colocate_with(struct situ_graph *graph, const struct node *node,
 }
 
 static void push_colocation(struct situ_graph *graph, const struct colocate_scope *scope) {
-  struct scopes *scopes = graph->scopes;
-  if (!GROW(scopes->colocates, scopes->n_colocates, scopes->colocate_capacity))
+  struct scope_stacks *stacks = open_stacks(graph);
+  if (!stacks) return;
+  if (!GROW(stacks->colocates, stacks->n_colocates, stacks->colocate_capacity))
     graph_set_error(graph, NO_MEMORY());
   else
-    scopes->colocates[scopes->n_colocates++] = *scope;
+    stacks->colocates[stacks->n_colocates++] = *scope;
 }
 
 void situ_colocate_push(situ_graph *graph, situ_value value) {
   GRAPH_GUARD(graph);
   if (!graph) return;
-  struct colocate_scope scope = *top_colocate(graph->scopes);
-  scope.floor = graph->scopes->n_devices;
+  const struct scope_stacks *stacks = current_stacks(graph);
+  struct colocate_scope scope = *top_colocate(stacks);
+  scope.floor = stacks->n_devices;
   if (!graph->error)
     graph_set_error(graph, graph_check_value(graph, value, false, "situ_colocate_push", 0));
   if (!graph->error && !colocate_with(graph, graph->nodes[value.node], &scope))
@@ -271,7 +369,8 @@ void situ_colocate_push(situ_graph *graph, situ_value value) {
 
 void situ_colocate_push_none(situ_graph *graph) {
   GRAPH_GUARD(graph);
-  if (graph) push_colocation(graph, &(struct colocate_scope){.floor = graph->scopes->n_devices});
+  if (graph)
+    push_colocation(graph, &(struct colocate_scope){.floor = current_stacks(graph)->n_devices});
 }
 
 void situ_colocate_name(situ_graph *graph, const char *name) {
@@ -283,20 +382,21 @@ void situ_colocate_name(situ_graph *graph, const char *name) {
     graph_set_error(graph, NO_MEMORY());
     group = NULL;
   }
-  graph->scopes->default_group = group;
+  struct scope_stacks *stacks = open_stacks(graph);
+  if (stacks) stacks->default_group = group;
 }
 
 void situ_colocate_pop(situ_graph *graph) {
   GRAPH_GUARD(graph);
   if (!graph) return;
-  struct scopes *scopes = graph->scopes;
-  if (!scopes->n_colocates) {
+  struct scope_stacks *stacks = open_stacks(graph);
+  if (!stacks || !stacks->n_colocates) {
     set_unbalanced_error(graph, "colocate");
     return;
   }
-  const int32_t floor = scopes->colocates[--scopes->n_colocates].floor;
-  if (scopes->n_devices > floor) {
-    scopes->n_devices = floor;
+  const int32_t floor = stacks->colocates[--stacks->n_colocates].floor;
+  if (stacks->n_devices > floor) {
+    stacks->n_devices = floor;
     graph_set_error(
         graph, INVALID("situ_colocate_pop was called before situ_device_pop of an inner scope."));
   }
@@ -319,18 +419,18 @@ static bool colocate_with_references(struct situ_graph *graph, const struct node
 }
 
 bool scope_apply(struct situ_graph *graph, struct node *node) {
-  const struct scopes *scopes = graph->scopes;
-  struct colocate_scope colocate = *top_colocate(scopes);
+  const struct scope_stacks *stacks = current_stacks(graph);
+  struct colocate_scope colocate = *top_colocate(stacks);
   bool has_references = false;
   if (!colocate_with_references(graph, node, &colocate, &has_references)) return false;
-  node->spec = colocate.spec || has_references ? colocate.spec : top_device(scopes);
+  node->spec = colocate.spec || has_references ? colocate.spec : top_device(stacks);
   node->groups = colocate.groups;
   node->n_groups = colocate.n_groups;
   /* An op with only host kernels would move the whole group to the host. */
-  if (!node->n_groups && scopes->default_group && node->schema->kinds[0] &&
+  if (!node->n_groups && stacks->default_group && node->schema->kinds[0] &&
       node->schema->kinds[1]) {
-    node->groups = scopes->default_group;
+    node->groups = stacks->default_group;
     node->n_groups = 1;
   }
-  return !scopes->n_controls || apply_controls(graph, node);
+  return !stacks->n_controls || apply_controls(graph, node);
 }

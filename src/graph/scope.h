@@ -4,6 +4,8 @@
 #ifndef SITU_GRAPH_SCOPE_H
 #define SITU_GRAPH_SCOPE_H
 
+#include <pthread.h>
+
 #include "graph/graph.h"
 #include "graph/names.h"
 
@@ -28,11 +30,9 @@ struct recent_attrs {
   const struct attr_value *attrs;
 };
 
-/* The top of each stack already includes the enclosing scopes. */
-struct scopes {
-  struct names names;
-  struct recent_attrs attrs[RECENT]; /* indexed by op */
-  int32_t *devices;                  /* indices of specs */
+/* The open scopes; the top of each stack already includes the enclosing scopes. */
+struct scope_stacks {
+  int32_t *devices; /* indices of specs */
   int32_t n_devices, device_capacity;
   const char **prefixes; /* "scope/inner/" */
   int32_t n_prefixes, prefix_capacity;
@@ -41,7 +41,20 @@ struct scopes {
   struct colocate_scope *colocates;
   int32_t n_colocates, colocate_capacity;
   const char *const *default_group; /* one group for nodes outside of `colocates`; NULL: none */
-  uint32_t *marks;                  /* per node: the last round in which it was marked */
+  bool has_inherited;               /* of a thread: all stacks are its own, not only the prefixes */
+  pthread_t thread;
+  struct scope_stacks *next;
+};
+
+/* TensorFlow's rule: name scopes belong to a thread; devices, control inputs and colocation are
+ * those of all threads until situ_graph_use_thread_scopes is called. */
+struct scopes {
+  struct names names;
+  struct recent_attrs attrs[RECENT]; /* indexed by op */
+  struct scope_stacks shared;        /* of all threads */
+  struct scope_stacks *by_thread;    /* a list with the stacks of each thread */
+  bool is_by_thread;                 /* all stacks, not only name scopes */
+  uint32_t *marks;                   /* per node: the last round in which it was marked */
   uint32_t round;
   int32_t n_marks;
 };

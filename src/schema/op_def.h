@@ -35,6 +35,8 @@ enum op_flags {
                            until the variable changes */
   OP_PROBES = 262144,   /* host op: tests whether variable 0 is initialized (compute->ready) */
   OP_OPTIONAL = 524288, /* may be fed (PlaceholderWithDefault): its input is no static value */
+  OP_EFFECT = 1048576,  /* has a side effect outside of resources: in a function it always runs, in
+                           the order of the program */
 };
 
 struct op_def {

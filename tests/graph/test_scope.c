@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_scope.c: device, name, control and colocation scopes. */
+#include <pthread.h>
+
 #include "graph/builder.h"
 
 static const char *device_now(situ_graph *graph) { return situ_value_device(scalar(graph, NULL)); }
@@ -277,6 +279,59 @@ static void devices_as_they_are_written(void **state) {
   expect_error(graph, SITU_INVALID_ARGUMENT, "nonsense");
 }
 
+static void *open_in_thread(void *context) {
+  situ_graph *graph = context;
+  scalar(graph, "x");
+  situ_name_push(graph, "b");
+  situ_device_push(graph, "/gpu:1");
+  scalar(graph, "x");
+  return NULL; /* both stay open: they end with the thread */
+}
+
+static void threads_have_scopes(void **state) {
+  situ_graph *graph = *state;
+  pthread_t thread;
+  situ_name_push(graph, "a");
+  situ_device_push(graph, "/gpu:0");
+  situ_graph_use_thread_scopes(graph);
+  assert_int_equal(pthread_create(&thread, NULL, open_in_thread, graph), 0);
+  assert_int_equal(pthread_join(thread, NULL), 0);
+  expect_no_error(graph);
+  assert_string_equal(graph->nodes[0]->name, "x");
+  assert_string_equal(graph->nodes[1]->name, "b/x");
+  assert_string_equal(situ_value_device((situ_value){graph, 0, 0}), "/device:GPU:0");
+  assert_string_equal(situ_value_device((situ_value){graph, 1, 0}), "/device:GPU:1");
+  assert_string_equal(situ_name_scope(graph), "a/");
+  const situ_value after = scalar(graph, "y");
+  assert_string_equal(situ_value_name(after), "a/y");
+  assert_string_equal(situ_value_device(after), "/device:GPU:0");
+  situ_device_pop(graph);
+  situ_name_pop(graph);
+  assert_string_equal(situ_value_device(scalar(graph, "z")), "");
+  expect_no_error(graph);
+}
+
+/* Without situ_graph_use_thread_scopes only name scopes belong to a thread. */
+static void *push_in_thread(void *context) {
+  situ_name_push(context, "b");
+  situ_device_push(context, "/gpu:1");
+  return NULL;
+}
+
+static void threads_share_devices(void **state) {
+  situ_graph *graph = *state;
+  pthread_t thread;
+  situ_name_push(graph, "a");
+  assert_int_equal(pthread_create(&thread, NULL, push_in_thread, graph), 0);
+  assert_int_equal(pthread_join(thread, NULL), 0);
+  const situ_value value = scalar(graph, "x");
+  assert_string_equal(situ_value_name(value), "a/x");
+  assert_string_equal(situ_value_device(value), "/device:GPU:1");
+  situ_device_pop(graph);
+  situ_name_pop(graph);
+  expect_no_error(graph);
+}
+
 static void pops_without_push(void **state) {
   (void)state;
   void (*const pops[])(situ_graph *) = {situ_device_pop, situ_name_pop, situ_control_pop,
@@ -385,6 +440,8 @@ int main(void) {
       GRAPH_TEST(equal_requests_share_a_number),
       cmocka_unit_test(bad_devices),
       GRAPH_TEST(name_scopes),
+      GRAPH_TEST(threads_have_scopes),
+      GRAPH_TEST(threads_share_devices),
       cmocka_unit_test(bad_names),
       GRAPH_TEST(final_names_must_be_new),
       GRAPH_TEST(controls),

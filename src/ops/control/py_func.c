@@ -68,7 +68,7 @@ static const struct op_def op_defs[] = {
      .flags = EDGE_FLAGS,
      .shape = receive_shape,
      .compute = compute_function},
-    OP_DEF("PyFunc", OP_STATEFUL, "Calls a Python function."),
+    OP_DEF("PyFunc", OP_STATEFUL | OP_EFFECT, "Calls a Python function."),
     OP_DEF("PyFuncStateless", 0, "Calls a Python function without side effects."),
 };
 

@@ -190,7 +190,7 @@ static const struct op_def op_defs[] = {
      .args = "filename: Path of the file, a scalar.\n"
              "contents: New contents of the file, a scalar.",
      .devices = "CPU",
-     .flags = OP_STATEFUL | OP_NO_GRADIENT,
+     .flags = OP_STATEFUL | OP_EFFECT | OP_NO_GRADIENT,
      .shape = write_shape,
      .compute = compute_write},
     {.name = "MatchingFiles",

@@ -106,6 +106,7 @@ static const struct op_def op_defs[] = {
      .doc = "Returns the input; fails with a message if it contains NaN or infinity.",
      .args = "tensor: Input tensor.",
      .devices = EVERYWHERE,
+     .flags = OP_STATEFUL | OP_EFFECT,
      .shape = op_same_shape,
      .compute = compute_check,
      .grad = check_numerics_grad},

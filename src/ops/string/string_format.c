@@ -242,7 +242,7 @@ static const struct op_def op_defs[] = {
              "output_stream: stdout, stderr, or file://PATH to append to a file.\n"
              "end: String printed after the input.",
      .devices = "CPU",
-     .flags = OP_STATEFUL | OP_NO_GRADIENT,
+     .flags = OP_STATEFUL | OP_EFFECT | OP_NO_GRADIENT,
      .shape = print_shape,
      .compute = compute_print},
     {.name = "Assert",
@@ -254,7 +254,7 @@ static const struct op_def op_defs[] = {
              "data: Tensors to show in the error.\n"
              "summarize: Number of elements to show of each tensor.",
      .devices = "CPU",
-     .flags = OP_STATEFUL | OP_NO_GRADIENT,
+     .flags = OP_STATEFUL | OP_EFFECT | OP_NO_GRADIENT,
      .shape = assert_shape,
      .compute = compute_assert},
 };

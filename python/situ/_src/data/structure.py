@@ -4,6 +4,7 @@
 import _situ
 from situ._src.autograph.conversion import convert
 from situ._src.framework import default_session
+from situ._src.framework.branch_graph import order_after_effects
 from situ._src.framework.concrete_function import FuncGraph
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.nest import DATA, PARTS
@@ -220,7 +221,7 @@ class Traced:
         try:
             with graph.as_default(), graph.device("/device:CPU:0"):
                 arguments = DATA.map(self._argument, spec)
-                self.result = self._convert(function(arguments))
+                self.result = self._after_effects(self._convert(function(arguments)))
         finally:
             _situ.swap_device(device)
 
@@ -234,6 +235,15 @@ class Traced:
         if isinstance(result, list):
             result = tuple(result)
         return DATA.map(self._leaf, result)
+
+    def _after_effects(self, result):
+        """Orders the tensors of a result after the side effects of the function."""
+        leaves = PARTS.flatten(result)
+        tensors = [x for x in leaves if isinstance(x, GraphTensor)]
+        ordered = iter(order_after_effects(self.graph, tensors))
+        return PARTS.pack(
+            result, [next(ordered) if isinstance(x, GraphTensor) else x for x in leaves]
+        )
 
     @staticmethod
     def _leaf(result):

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """threads.py: runs replicas that use merge_call or all_reduce in threads, one at a time, so that
-Python code
-of a step runs in a fixed order."""
+Python code of a step runs in a fixed order."""
 
 import threading
 
@@ -78,6 +77,7 @@ class _Worker:
         self.tapes = _situ.tape_stack()
         outer = get_default_graph()
         self.variable_scope = outer._variable_scope, outer._scope_counts
+        self.name_scope = outer._scope
         self.thread = threading.Thread(target=self._body, daemon=True)
 
     def go(self):
@@ -95,6 +95,7 @@ class _Worker:
         _situ.swap_device(self.where)
         outer = get_default_graph()
         outer._variable_scope, outer._scope_counts = self.variable_scope
+        outer._scope = self.name_scope
         _situ.tape_inherit(self.tapes)
         _set_keras_state(self.keras)
         try:

@@ -11,7 +11,7 @@ import _situ
 from situ._src.framework import nest, style
 from situ._src.framework.api import OPS, export
 from situ._src.framework.graph import Graph
-from situ._src.framework.resource_order import note_uses
+from situ._src.framework.resource_order import effects_of, note_uses
 from situ._src.framework.tensor import constant_value
 from situ._src.framework.type_spec import spec_of
 from situ._src.ops.array_ops import convert_to_tensor
@@ -64,6 +64,7 @@ class BranchGraph(Graph):
         outer.__dict__.setdefault("_branch_graphs", []).append(self)
         self.captured, self.reads, self.writes, self.before = {}, {}, {}, []
         self.versions = {}
+        self._orders_effects = self.building_function
 
     building_function = property(lambda s: s.root.building_function)
     is_control_flow_graph = True  # of a branch or a loop
@@ -133,13 +134,10 @@ class BranchGraph(Graph):
         return super().control_dependencies(inner)
 
     def effects(self):
-        """Returns the operations that run for their side effects: in traced functions all without
-        outputs."""
+        """Returns the operations of a traced function that run for their side effects."""
         if not self.building_function:
             return []
-        return [
-            o for o in self.get_operations() if not o.outputs and o.type != "NoOp"
-        ] + self.__dict__.get("_effects", [])
+        return effects_of(self)
 
 
 @contextlib.contextmanager
@@ -213,8 +211,8 @@ def drop_constants(outers, graphs):
 
 
 def order_after_effects(graph, outputs):
-    """Returns the outputs, ordered after the side effects of the graph."""
-    effects = graph.effects()
+    """Returns the outputs, ordered after the side effects of the graph of a function."""
+    effects = effects_of(graph) if graph.building_function else []
     if not effects:
         return outputs
     with graph.as_default(), graph.control_dependencies(effects):
@@ -225,7 +223,7 @@ def note_effects(outer, graphs, operation):
     """Marks an operation as a side effect of the outer graph if one of its functions has any."""
     note_uses(outer, graphs, operation)
     if any(graph.effects() for graph in graphs):
-        outer.__dict__.setdefault("_effects", []).append(operation)
+        outer._last_effect = operation
 
 
 # Nested structures, in which a TensorArray is represented by its flow tensor

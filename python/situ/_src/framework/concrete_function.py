@@ -10,6 +10,7 @@ import _situ
 from situ._src.framework import nest
 from situ._src.framework.config import function_options
 from situ._src.framework.graph import Graph
+from situ._src.framework.resource_order import effects_of
 from situ._src.framework.tensor import EagerTensor, GraphTensor
 from situ._src.framework.type_spec import Signature, TensorSpec
 from situ._src.ops.array_ops import convert_to_tensor, op
@@ -47,6 +48,7 @@ class FuncGraph(Graph):
         outer = _situ.current_graph()
         self.seed = global_seed() if outer is None else outer.seed
         self.name, self.captured, self.reads, self.writes = name, {}, {}, {}
+        self._orders_effects = True
         self.versions = {}  # variable -> tensors read from it after each assignment
         self.heard = None  # a dict that collects the variables read, or None
         self.created = self.slots = 0  # count of variables created; of optimizer slots
@@ -215,10 +217,7 @@ class ConcreteFunction:
         if self._trace is None:
             graph = self.graph
             captured = list(graph.captured.values())
-            effects = tuple(
-                [o for o in graph.get_operations() if not o.outputs]
-                + graph.__dict__.get("_effects", [])
-            )
+            effects = tuple(effects_of(graph))
             self._trace = _situ.Trace(
                 graph,
                 function_options(),

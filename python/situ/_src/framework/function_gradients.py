@@ -8,6 +8,7 @@ import _situ
 from situ._src.framework.concrete_function import note_compiled
 from situ._src.framework.config import function_options
 from situ._src.framework.gradients import gradients_of, sources_in
+from situ._src.framework.resource_order import effects_of
 from situ._src.ops.array_ops import convert_to_tensor, op
 
 
@@ -140,7 +141,6 @@ class Taped:
         ]
         self._template = concrete.template
         self._real = [_is_real(o) for o in self._outputs]
-        effects = [o for o in graph.get_operations() if not o.outputs]
         full = (
             _Backward(
                 graph,
@@ -163,7 +163,7 @@ class Taped:
             self._fed,
             [*self._outputs, *self._saved],
             graph.writes,
-            effects + graph.__dict__.get("_effects", []),
+            effects_of(graph),
         )
         note_compiled(graph)
         self._backward_cache, self._pure_cache = {}, {}

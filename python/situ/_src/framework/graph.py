@@ -109,11 +109,12 @@ class Graph(_situ.Graph):
     """
 
     def __init__(self):
-        self._collections, self._devices, self._controls = {}, [], []
+        self._collections = {}
+        self._open: Any = graph_scopes.OpenScopes()
         self.seed: int | None = None
         self._session = None
         self._variable_store, self._variable_scopes = {}, _VariableScopes()
-        self._colocation_name = self._assigned_by_function = None
+        self._assigned_by_function = None
 
     @property
     def version(self) -> int:
@@ -143,7 +144,21 @@ class Graph(_situ.Graph):
     def _scope_counts(self, counts):
         self._variable_scopes.counts = counts
 
+    def switch_to_thread_local(self) -> None:
+        """Separates the device, control dependency and colocation scopes of threads.
+
+        By default, operations of all threads are in the scopes that any thread opens, except for
+        name scopes, which belong to a thread. After this call each thread starts with the scopes
+        that are open now and opens and closes its own. It cannot be undone.
+        """
+        if not isinstance(self._open, graph_scopes.ThreadScopes):
+            self._open = graph_scopes.ThreadScopes(self._open)
+            self._use_thread_scopes()
+
     building_function = False
+    _devices = graph_scopes.open_scope("devices")
+    _controls = graph_scopes.open_scope("controls")
+    _colocation_name = graph_scopes.open_scope("colocation_name")
     _scope: str  # of the extension
 
     @property

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import threading
 
 import _situ
 from situ._src.framework import device_spec
@@ -14,6 +15,32 @@ from situ._src.framework.device_spec import DeviceSpec
 TYPE_CHECKING = False  # typing is not imported at run time: it costs start-up time
 if TYPE_CHECKING:
     from typing import Any
+
+
+class OpenScopes:
+    """The open scopes of a graph: devices, control inputs and the name that operations outside of
+    colocation scopes are colocated with."""
+
+    def __init__(self) -> None:
+        self.devices: list[Any] = []
+        self.controls: list[Any] = []
+        self.colocation_name: str | None = None
+
+
+class ThreadScopes(threading.local):
+    """The open scopes of each thread, which at first are those that all threads had."""
+
+    def __init__(self, shared: OpenScopes) -> None:
+        self.devices, self.controls = list(shared.devices), list(shared.controls)
+        self.colocation_name = shared.colocation_name
+
+
+def open_scope(name: str) -> property:
+    """Returns the property of a graph for a member of its open scopes."""
+    return property(
+        lambda graph: getattr(graph._open, name),
+        lambda graph, value: setattr(graph._open, name, value),
+    )
 
 
 class ReusableScope(contextlib.ContextDecorator):
@@ -55,16 +82,16 @@ class DeviceScope(ReusableScope):
         is_function = callable(device)
         name = "" if is_function else None if device is None else device_spec.to_engine_name(device)
         graph._push_device(name)
-        stack = graph._devices
-        stack.append(device)
+        graph._devices.append(device)
         graph._functions += is_function
-        depth = len(stack)
+        depth = len(graph._devices)
 
         def leave(*_error: Any) -> None:
-            if graph._devices is not stack or len(stack) != depth:
+            stack = graph._devices
+            if len(stack) != depth or stack[-1] is not device:
                 raise RuntimeError("Exiting device scope without proper scope nesting.")
             graph._functions -= is_function
-            graph._devices.pop()
+            stack.pop()
             graph._pop_device()
 
         return None, leave
@@ -148,8 +175,7 @@ class ColocationScope(ReusableScope):
 
     def _enter(self) -> tuple[None, Any]:
         graph = self._graph
-        devices, functions = graph._devices, graph._functions
-        graph._devices, graph._functions = [], 0
+        devices, graph._devices = graph._devices, []
         if self._ignore:
             graph._push_no_colocation()
         if self._op is not None:
@@ -158,7 +184,7 @@ class ColocationScope(ReusableScope):
         def leave(*_error: Any) -> None:
             for _ in range(self._ignore + (self._op is not None)):
                 graph._pop_colocation()
-            graph._devices, graph._functions = devices, functions
+            graph._devices = devices
 
         return None, leave
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """resource_order.py: automatic control dependencies of tf.function: operations on one resource
-(a queue, an iterator) run in the order of the program."""
+(a queue, an iterator) and operations with other side effects (tf.print, tf.py_function) run in the
+order of the program, even if nothing uses their outputs."""
 
 from __future__ import annotations
 
@@ -41,6 +42,21 @@ def in_order(handle: Any, emit: Callable[[], Any]) -> Any:
     _last(graph)[id(handle)] = getattr(first, "op", first)
     graph.__dict__.setdefault("_effects", []).append(_last(graph)[id(handle)])
     return outputs
+
+
+def effects_of(graph: Any) -> list:
+    """Returns the operations of the graph of a function that have to run for their side effects."""
+    found = [o for o in graph.get_operations() if not o.outputs and o.type != "NoOp"]
+    found += graph.__dict__.get("_effects", [])
+    return found if graph._last_effect is None else [*found, graph._last_effect]
+
+
+def effects_before(outer: Any, graphs: list) -> list:
+    """Returns what a call of functions has to run after: the last operation of the caller with a
+    side effect, if the functions have any."""
+    if outer._last_effect is None or not any(graph.effects() for graph in graphs):
+        return []
+    return [outer._last_effect]
 
 
 def note_uses(outer: Any, graphs: list, operation: Any) -> None:

@@ -16,6 +16,7 @@ import _situ
 from situ._src.framework import branch_graph, nest, tensor_shape
 from situ._src.framework.api import OPS, export
 from situ._src.framework.graph import get_default_graph, scope
+from situ._src.framework.resource_order import effects_before
 from situ._src.framework.scopes import name_scope
 from situ._src.framework.tensor import constant_value
 from situ._src.ops.array_ops import constant, convert_to_tensor, op
@@ -105,7 +106,7 @@ def _emit_if(outer, pred, traced, full):
         )
         for word, g, o in zip(("true", "false"), graphs, outputs)
     ]
-    before = [op for g in graphs for op in g.before]
+    before = [op for g in graphs for op in g.before] + effects_before(outer, graphs)
     with outer.control_dependencies(before) if before else contextlib.nullcontext():
         stateful = any(branch_graph.is_stateful(g) for g in graphs)
         result = OPS["If" if stateful else "StatelessIf"](

@@ -9,6 +9,7 @@ import numbers
 import _situ
 from situ._src.framework import branch_graph, nest, tensor_shape
 from situ._src.framework.api import OPS, export
+from situ._src.framework.resource_order import effects_before
 from situ._src.framework.scopes import name_scope
 from situ._src.framework.type_spec import spec_of
 from situ._src.ops.array_ops import convert_to_tensor
@@ -141,16 +142,17 @@ class _Loop:
                 second.writes[key] if key in second.writes else second.captured[key][1]
                 for key in outers
             ]
+        condition = branch_graph.order_after_effects(first, [condition])
         outputs = branch_graph.order_after_effects(second, list(results) + kept)
         outer, inputs = self.outer, list(self.values) + list(outers.values())
         names = [
             branch_graph.add(outer, branch_graph.function_name(self.scope, kind), *function)
             for kind, function in (
-                ("cond", (first, test_in + branch_graph.inner(first, outers), [condition])),
+                ("cond", (first, test_in + branch_graph.inner(first, outers), condition)),
                 ("body", (second, body_in + branch_graph.inner(second, outers), outputs)),
             )
         ]
-        before = first.before + second.before
+        before = first.before + second.before + effects_before(outer, [first, second])
         with outer.control_dependencies(before) if before else contextlib.nullcontext():
             stateful = branch_graph.is_stateful(first) or branch_graph.is_stateful(second)
             result = OPS["While" if stateful else "StatelessWhile"](
@@ -161,7 +163,7 @@ class _Loop:
                 parallel_iterations=self.parallel_iterations,
                 name=self.scope if is_v2 else "While",
             )
-        branch_graph.note_effects(outer, [second], result[0].op)
+        branch_graph.note_effects(outer, [first, second], result[0].op)
         for key, value in zip(outers, result[len(self.values) :]):
             if key in written:
                 outer.write_variable(key, value)
