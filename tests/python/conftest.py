@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """conftest.py: programs as a user runs them, for the tests of the Python package."""
 
+import contextlib
 import fcntl
 import itertools
 import os
@@ -59,19 +60,49 @@ def _own_ports():
 _ports = _own_ports()
 
 
+def _is_free(port):
+    """Whether a server can have a port: over TCP, and as the Unix socket that situ uses on one
+    machine, which a process that outlived another test run may still have."""
+    with socket.socket() as tcp, socket.socket(socket.AF_UNIX) as unix:
+        tcp.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            tcp.bind(("localhost", port))
+            unix.bind(f"\0situ-{os.getuid()}-localhost:{port}")
+        except OSError:
+            return False
+    return True
+
+
 def addresses(count):
     """Addresses of this machine whose ports nobody uses."""
-    found = []
-    while len(found) < count:
-        port, _ = next(_ports)
-        with socket.socket() as one:
-            one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                one.bind(("localhost", port))
-            except OSError:
-                continue
-        found.append(f"localhost:{port}")
-    return found
+    found = (f"localhost:{port}" for port, _ in _ports if _is_free(port))
+    return list(itertools.islice(found, count))
+
+
+# Has the kernel kill this process when its parent ends (PR_SET_PDEATHSIG), then runs a program.
+_DIES_WITH_PARENT = """
+import ctypes, os, sys
+ctypes.CDLL(None).prctl(1, 9)
+if os.getppid() == int(sys.argv[1]):
+    os.execv(sys.argv[2], sys.argv[2:])
+"""
+
+
+def start_process(words, **kwargs):
+    """Starts a process that ends when this one does, however this one ends."""
+    before = [sys.executable, "-S", "-c", _DIES_WITH_PARENT, str(os.getpid())]
+    return subprocess.Popen([*before, *words], **kwargs)
+
+
+@contextlib.contextmanager
+def ended_processes(started):
+    """Context manager: at the end no process of a dictionary runs any more."""
+    try:
+        yield started
+    finally:
+        for process in started.values():
+            process.kill()
+            process.communicate()
 
 
 @pytest.fixture(autouse=True)

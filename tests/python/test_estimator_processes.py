@@ -8,7 +8,7 @@ import sys
 import textwrap
 
 import pytest
-from conftest import PATIENCE, addresses, environment
+from conftest import PATIENCE, addresses, environment, start_process
 
 PROGRAM = """
 import numpy as np
@@ -54,7 +54,7 @@ def test_every_task_does_its_part(tmp_path, chief):
     for task in tasks:
         job, index = task.split(":")
         given = json.dumps({"cluster": cluster, "task": {"type": job, "index": int(index)}})
-        started[task] = subprocess.Popen(
+        started[task] = start_process(
             [sys.executable, "-m", "situ._src.runner.run", "--", str(program)],
             text=True,
             cwd=tmp_path,

@@ -14,7 +14,7 @@ import textwrap
 import threading
 
 import pytest
-from conftest import PATIENCE, addresses, environment
+from conftest import PATIENCE, addresses, environment, start_process
 
 HEAD = """
 import json, os, sys
@@ -48,7 +48,7 @@ class Processes:
         self.started = {}
 
     def start(self, task, **env):
-        self.started[task] = subprocess.Popen(
+        self.started[task] = start_process(
             [sys.executable, "-m", "situ._src.runner.run", "--", str(self.path)],
             text=True,
             cwd=self.path.parent,

@@ -96,12 +96,14 @@ class Run(Step):
     def __init__(self, links, graph, timeout_ms):
         super().__init__(self.route, timeout_ms)
         self._links, self._open, self.graph = links, set(links), graph
+        self._started = threading.Event()
 
     def route(self, to, key, value):
         """A tensor for the part of this process, or on its way to another."""
         if to == service.PROCESS:
             self.put(key, value)
             return
+        self._started.wait()  # a server that does not know of the run would drop the tensor
         try:
             self._links[to].send("tensor", key, value)
         except errors.OpError as error:
@@ -117,18 +119,14 @@ class Run(Step):
 
     def start(self, number, cut, config, feeds):
         """Asks the servers for their parts. They get `cut` once."""
-        for process, link in self._links.items():
-            link.run = self
-            new = number not in link.told
-            link.send(
-                "run",
-                number,
-                cut.for_place(process) if new else None,
-                config,
-                feeds,
-                self.timeout_ms,
-            )
-            link.told.add(number)
+        try:
+            for process, link in self._links.items():
+                link.run = self
+                own = None if number in link.told else cut.for_place(process)
+                link.send("run", number, own, config, feeds, self.timeout_ms)
+                link.told.add(number)
+        finally:
+            self._started.set()
 
     def finish(self):
         """Waits until all servers have done their parts."""

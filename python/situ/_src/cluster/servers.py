@@ -5,7 +5,7 @@ import collections
 import json
 import os
 
-from situ._src.cluster import processes, service
+from situ._src.cluster import links, processes, service, task_states
 from situ._src.cluster.protos import ClusterDef, JobDef, ServerDef
 from situ._src.framework import errors
 from situ._src.framework.api import export
@@ -135,6 +135,7 @@ class Server:
             raise TypeError(f"config must be a tf.ConfigProto, but got {type(config)}")
         self.task, self._config = _task(self._spec, job_name, task_index), config
         self._protocol, self.group = protocol or "grpc", None
+        self.announcer = task_states.Announcer()
         self._address = self._spec.task_address(*self.task)
         if not self._address.rpartition(":")[2].isdigit() or ":" not in self._address:
             raise errors.InvalidArgumentError(
@@ -193,14 +194,17 @@ class Server:
         self._address, self.group = address, group
 
     def join(self):
-        """Blocks until the tasks that are not parameter servers have started and ended; forever
-        without others."""
+        """Blocks until the tasks that run a program have started and ended, and so at least one;
+        forever without such tasks. Parameter servers, evaluators and tasks that are in join
+        themselves run no program. A task that was killed has SITU_CLUSTER_TIMEOUT seconds to start
+        again."""
         others = [
             a
             for (job, index), a in self.describe()["addresses"].items()
-            if job != "ps" and (job, index) != self.task
+            if job not in ("ps", "evaluator") and (job, index) != self.task
         ]
-        return service.wait_for_end(others or [None])
+        self.announcer.set(task_states.JOINED)
+        task_states.wait_for_programs(service.watchers_of(others), links.patience())
 
     @staticmethod
     def create_local_server(config=None, start=True):

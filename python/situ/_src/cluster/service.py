@@ -15,7 +15,7 @@ import time
 import uuid
 
 import _situ
-from situ._src.cluster import channel, steps
+from situ._src.cluster import channel, steps, task_states
 from situ._src.cluster.partition import Part
 from situ._src.framework import device_lib, errors, logs, protos
 
@@ -156,6 +156,7 @@ def free_addresses(count):
         return [f"localhost:{one.getsockname()[1]}" for one in some]
 
 
+_PAUSE = 0.05  # seconds between two attempts to accept
 _UNTRUSTED = 64  # connections over TCP at a time that have not proved that they know the secret
 
 
@@ -166,7 +167,7 @@ def _accept(listening, server):
         try:
             connected = listening.accept()[0]
         except OSError:  # the peer is gone, or there are too many open files
-            time.sleep(_LOOK)
+            time.sleep(_PAUSE)
             continue
         if not slots.acquire(blocking=False):
             connected.close()  # the peer tries again
@@ -224,12 +225,12 @@ class _Connection:
         threading.Thread(target=self._work, daemon=True).start()
 
     def _on_watch(self):
-        """Whoever connects so waits for the end of this process, or of its program."""
-        with _lock:
-            _watched.append(self._channel)
-            over = _over
-        if over:
-            self._channel.send("over")
+        """The other process waits for the end of this one, or of its program."""
+        self._server.announcer.watched_by(self._channel)
+
+    def _on_ended(self, ended):
+        """The program of servers has ended, maybe before this process could watch them."""
+        seen.update(ended)
 
     def _on_run(self, number, cut, config, feeds, timeout_ms):
         """`cut` is None where this process has it."""
@@ -287,51 +288,12 @@ def described(error):
 
 # ---- The end of other processes ----
 
-_LOOK = 0.05  # seconds
 _awaited: set = set()  # addresses of servers that may need those of this process until they end
-_watched: list = []  # channels of processes that wait for the end of this one
-_over = False  # the program has ended
 
 
-class _Watcher:
-    """Detects that the process of a server has started and ended."""
-
-    def __init__(self, address):
-        self._address, self._open, self.gone = address, None, False
-
-    def look(self):
-        if (
-            self.gone
-            or self._open is not None
-            or self._address is None
-            or server_at(self._address) is not None
-        ):
-            return  # a server of this process lives as long as it does
-        try:
-            self._open = channel.connect(self._address)
-        except OSError:
-            self.gone = self._address in seen
-            return
-        threading.Thread(target=self._wait, daemon=True).start()
-
-    def _wait(self):
-        try:
-            self._open.send("watch")
-            self._open.receive()
-        except (EOFError, OSError):
-            pass  # it has ended
-        self.gone = True
-
-
-def wait_for_end(some, patience=None):
-    """Waits until the processes of servers have started and ended; None never ends."""
-    watchers, begin = [_Watcher(a) for a in some], time.monotonic()
-    while not all(w.gone for w in watchers):
-        for watcher in watchers:
-            watcher.look()
-        if patience is not None and time.monotonic() - begin > patience:
-            return
-        time.sleep(_LOOK)
+def watchers_of(some):
+    """Returns a Watcher for each address."""
+    return [task_states.Watcher(address, server_at, seen) for address in some]
 
 
 def ran(addresses, config):
@@ -354,16 +316,13 @@ def ran(addresses, config):
 @atexit.register
 def _linger():
     """Keeps the servers running at exit until the others of their cluster have ended."""
-    global _over
     with _lock:
-        _over, waiting = True, list(_watched)
-    for watcher in waiting:
-        try:
-            watcher.send("over")
-        except OSError:
-            pass  # it has ended
+        servers = list(_servers.values())
+    for server in servers:
+        server.announcer.end()
+    task_states.tell_end(servers, server_at)
     others = [a for a in _awaited if server_at(a) is None]
-    if others and _servers and not hasattr(sys, "last_value"):
+    if others and servers and not hasattr(sys, "last_value"):
         from situ._src.cluster import links
 
-        wait_for_end(others, links.patience())
+        task_states.wait_for_end(watchers_of(others), links.patience())
