@@ -104,6 +104,17 @@ def server_at(address):
         return _servers.get(address)
 
 
+def is_reachable(address):
+    """Whether a server accepts connections at an address."""
+    if server_at(address) is not None:
+        return True
+    try:
+        channel.connect(address).close()
+    except OSError:
+        return False
+    return True
+
+
 def addresses():
     """Returns the addresses of the servers of this process."""
     with _lock:

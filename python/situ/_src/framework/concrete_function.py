@@ -31,7 +31,7 @@ def read_assigned_value(graph, variable):
             graph.as_default(),
             graph.control_dependencies(None),
             graph.device(None),
-            graph.device(variable.device),
+            graph.device(variable._trace_device),
         ):
             versions.append(op("Identity", written))
     return versions[-1]
@@ -70,7 +70,7 @@ class FuncGraph(Graph):
         if variable in self.writes:
             return read_assigned_value(self, variable)
         if variable not in self.reads:
-            with self.device(None), self.device(variable.device):
+            with self.device(None), self.device(variable._trace_device):
                 stored = variable._value.dtype  # Keras may read it in another type
                 self.reads[variable] = self._placeholder(stored, variable.shape, "read")
         return self.reads[variable]

@@ -18,7 +18,7 @@ class Programs:
     """Compiled steps of a model."""
 
     def __init__(self, model):
-        self._model, self._made = model, {}
+        self._model, self._made, self._scheduled = model, {}, {}
         self.graphs = {}  # by kind: that of the step that was compiled first
 
     def run(self, kind, batch):
@@ -61,6 +61,13 @@ class Programs:
         )
         self.graphs.setdefault(kind, result.graph)
         return result.trace, bounds
+
+    def scheduled(self, kind):
+        """Returns a step as a function of a batch that a ClusterCoordinator traces once."""
+        if kind not in self._scheduled:
+            step = getattr(self._model, kind + "_step")
+            self._scheduled[kind] = lambda batch: context.autograph(step)(pack(*batch))
+        return self._scheduled[kind]
 
     def _strategy(self):
         """Returns the strategy of the model if it has several replicas."""

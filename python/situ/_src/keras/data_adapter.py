@@ -259,10 +259,44 @@ def _length(source):
         return None
 
 
+@keras_export("utils.experimental.DatasetCreator")
+class DatasetCreator:
+    """A function that creates the dataset of `fit`, for a ParameterServerStrategy.
+
+    Args:
+      dataset_fn: A function of a tf.distribute.InputContext that returns a dataset of batches.
+      input_options: A tf.distribute.InputOptions; has no effect.
+
+    Raises:
+      TypeError: dataset_fn cannot be called.
+    """
+
+    def __init__(self, dataset_fn, input_options=None):
+        if not callable(dataset_fn):
+            raise TypeError(
+                f"`dataset_fn` for `DatasetCreator` must be a `callable`. Received: {dataset_fn}"
+            )
+        self.dataset_fn, self.input_options = dataset_fn, input_options
+
+    def __call__(self, *args, **kwargs):
+        """Returns the dataset."""
+        return self.dataset_fn(*args, **kwargs)
+
+
 def make(x, y=None, sample_weight=None, batch_size=None, shuffle=False, steps=None):
     """Returns the batches of the data of fit, evaluate or predict."""
     if isinstance(x, (Arrays, Batches)):
         return x
+    if isinstance(x, DatasetCreator):
+        from situ._src.distribute.input import InputContext
+
+        if steps is None:
+            raise ValueError(
+                "When using a `tf.keras.utils.experimental.DatasetCreator`, `steps_per_epoch`, "
+                "`validation_steps` or `steps` argument must be provided in `Model.fit`, "
+                "`Model.evaluate`, or `Model.predict`."
+            )
+        x = x(InputContext())
     if any(isinstance(v, GraphTensor) for v in nest.flatten(x)):
         return Batches(_Evaluated((x, y, sample_weight)), steps)
     if is_arrays(x) or isinstance(x, (list, tuple)) and _is_numbers(x):

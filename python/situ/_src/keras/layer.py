@@ -417,7 +417,7 @@ class Layer(Module):
         )
         if self._is_mixed and autocast and kwargs.get("experimental_autocast", True):
             result = mixed_precision.autocast(result)
-        self._own_weights.append(result)
+        self._own_weights += getattr(result, "_situ_parts_of_variable_", [result])
         if regularizer is not None:
             penalty = regularizers.get(regularizer)
             self._loss_functions.append((result, penalty))

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
 from typing import Any
 
@@ -397,6 +398,8 @@ class Training:
 
     def _steps(self, kind, batches, begin, end):
         """Runs the steps of a kind ("train" or "test"); returns their number and the last logs."""
+        if getattr(self._strategy, "schedules_steps", False):
+            return self._scheduled_steps(kind, batches, begin, end)
         logs, step, count = None, -1, self._steps_per_execution
         for step, batch in enumerate(batches):
             if step % count == 0:
@@ -409,6 +412,24 @@ class Training:
         if (step + 1) % count:
             end(step, logs)
         return step + 1, logs
+
+    def _scheduled_steps(self, kind, batches, begin, end):
+        """As _steps, where the workers of a ParameterServerStrategy run the steps. Logs of a batch
+        are those of the last step that has ended."""
+        from situ._src.distribute.cluster_coordinator import ClusterCoordinator
+
+        coordinator, step, logs = ClusterCoordinator(self._strategy), -1, None
+        open_steps: collections.deque = collections.deque()
+        for step, batch in enumerate(batches):
+            begin(step)
+            open_steps.append(coordinator.schedule(self._programs.scheduled(kind), (batch,)))
+            if len(open_steps) > 2 * self._strategy.num_workers or logs is None:
+                logs = open_steps.popleft().fetch()
+            end(step, logs)
+            if kind == "train" and self.stop_training:
+                break
+        coordinator.join()
+        return step + 1, open_steps[-1].fetch() if open_steps else logs
 
     def _epoch(self, train, callbacks):
         """Runs the training steps of one epoch and returns its logs."""

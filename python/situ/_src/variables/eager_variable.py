@@ -204,6 +204,7 @@ class EagerVariable(Operators):
     dtype = property(lambda s: s._value.dtype)
     shape = property(lambda s: s._value.shape if s._static_shape is None else s._static_shape)
     device = property(lambda s: s._device)
+    _trace_device = device  # of its values in the graph of a function
     op = property(lambda s: None)
     handle = property(lambda s: s)
 
