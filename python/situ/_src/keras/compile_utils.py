@@ -2,7 +2,7 @@
 """compile_utils.py: the losses and metrics of compile, matched to the outputs of a model."""
 
 from situ._src.framework import nest, style
-from situ._src.keras import context, loss_classes, losses, metrics, mixed_precision
+from situ._src.keras import composite, context, loss_classes, losses, metrics, mixed_precision
 from situ._src.ops.array_ops import cast, convert_to_tensor, op, shape
 
 
@@ -49,6 +49,8 @@ def in_order(values, names):
 
 def batch_size(tensor):
     known = tensor.shape.as_list()
+    if known and known[0] is None and hasattr(tensor, "nrows"):
+        return cast(tensor.nrows(), "float32")
     return (
         float(known[0])
         if known and known[0] is not None
@@ -75,6 +77,10 @@ def matched(label, prediction):
     A vector of labels becomes a column if the predictions are one. Labels are cast to the type
     of the predictions if both are floating point or both integers.
     """
+    if composite.is_composite(label) or composite.is_composite(prediction):
+        if label.dtype != prediction.dtype and label.dtype.is_floating:
+            label = cast(label, prediction.dtype)
+        return label, prediction
     label = convert_to_tensor(label)
     prediction = mixed_precision.at_least_floatx(convert_to_tensor(prediction))
     if _is_column(label, prediction):
@@ -189,6 +195,10 @@ def _kind(y_true, y_pred):
     return "categorical"
 
 
+def _tensor_or_composite(value):
+    return value if composite.is_composite(value) else convert_to_tensor(value)
+
+
 def _as_metric(argument, y_true, y_pred):
     """Returns the metric of an argument of compile."""
     if argument is None or isinstance(argument, metrics.Metric):
@@ -255,7 +265,7 @@ class MetricsContainer:
             for argument, with_weights in [(g, False) for g in a] + [(g, True) for g in b]:
                 if y is None:
                     continue
-                metric = _as_metric(argument, convert_to_tensor(y), convert_to_tensor(p))
+                metric = _as_metric(argument, *[_tensor_or_composite(t) for t in (y, p)])
                 if len(names) > 1 and metric is not argument:
                     metric._name = f"{name}_{metric.name}"
                 while metric.name in taken:

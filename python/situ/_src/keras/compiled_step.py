@@ -7,8 +7,8 @@ from situ._src.framework import nest
 from situ._src.framework.concrete_function import ConcreteFunction
 from situ._src.framework.function import functions_run_eagerly
 from situ._src.framework.scopes import device
-from situ._src.framework.type_spec import TensorSpec
-from situ._src.keras import context
+from situ._src.framework.type_spec import TensorSpec, spec_of
+from situ._src.keras import composite, context
 from situ._src.keras.data_adapter import array, as_tensor, pack
 from situ._src.ops.array_ops import op
 from situ._src.variables.eager_variable import place
@@ -27,8 +27,7 @@ class Programs:
         Results stay on their devices.
         """
         leaves = [
-            t if t is None or isinstance(t, ndarray) else as_tensor(t)
-            for t in nest.COMPOSITES.flatten(batch)
+            t if t is None or isinstance(t, ndarray) else as_tensor(t) for t in nest.flatten(batch)
         ]
         if self._model.run_eagerly or functions_run_eagerly():
             return self._python(kind, leaves)(_tensors(batch))
@@ -38,6 +37,7 @@ class Programs:
             result = self._made[key] = self._make(kind, batch, leaves)
         trace, bounds = result
         leaves = [array(t) if isinstance(t, ndarray) else t for t in leaves if t is not None]
+        leaves = nest.COMPOSITES.flatten(leaves)
         return trace.run(leaves if bounds is None else [t[a:b] for a, b in bounds for t in leaves])
 
     def _make(self, kind, batch, leaves):
@@ -52,12 +52,19 @@ class Programs:
         ):
             bounds = _bounds(leaves, len(strategy.devices))
             parts = [_viewed(batch, a, b) for a, b in bounds]
+        composites = [t for t in leaves if composite.is_composite(t)]
+        specs = [spec_of(t) for t in composites]
+        relaxed = {
+            id(part): part_spec
+            for value, spec in zip(composites, specs)
+            for part, part_spec in zip(value._situ_tensors_, spec._situ_tensors_)
+        }
         result = ConcreteFunction(
             kind + "_function",
-            self._python(kind, leaves, bounds is not None),
+            _with_shapes(self._python(kind, leaves, bounds is not None), specs),
             tuple(map(_tensors, parts)),
             {},
-            lambda v: TensorSpec(v.shape, v.dtype),
+            lambda v: relaxed.get(id(v)) or TensorSpec(v.shape, v.dtype),
         )
         self.graphs.setdefault(kind, result.graph)
         return result.trace, bounds
@@ -104,7 +111,24 @@ def _kind_of(leaf):
     """Returns the type and shape of an array or tensor, for the cache key."""
     if isinstance(leaf, ndarray):
         return leaf.dtype.char, leaf.shape
+    if composite.is_composite(leaf):
+        return spec_of(leaf)
     return None if leaf is None else (leaf.dtype.name, tuple(leaf.shape))
+
+
+def _with_shapes(step, specs):
+    """Returns a step whose composite arguments get their static shapes before it runs."""
+    if not specs:
+        return step
+
+    def run(*batches):
+        remaining = iter(specs)
+        for value in nest.flatten(batches):
+            if composite.is_composite(value):
+                composite.restore(value, next(remaining))
+        return step(*batches)
+
+    return run
 
 
 def _tensors(batch):

@@ -41,8 +41,17 @@ def keras_graph():
 
 
 def is_symbolic(value):
-    """Whether a value is a symbolic tensor of Keras."""
-    return isinstance(value, GraphTensor) and isinstance(value.graph, KerasGraph)
+    """Whether a value is a symbolic tensor of Keras, or a composite tensor of such tensors."""
+    if isinstance(value, GraphTensor):
+        return isinstance(value.graph, KerasGraph)
+    return hasattr(value, "_situ_tensors_") and any(map(is_symbolic, value._situ_tensors_))
+
+
+def graph_of(value):
+    """Returns the graph of a symbolic tensor or composite tensor."""
+    if isinstance(value, GraphTensor):
+        return value.graph
+    return next(part.graph for part in value._situ_tensors_ if is_symbolic(part))
 
 
 def setting(name):
@@ -106,7 +115,7 @@ def full_name(name):
 
 def set_mask(tensor, mask):
     """Sets the mask of a tensor."""
-    if isinstance(tensor, GraphTensor):
+    if isinstance(tensor, GraphTensor) or hasattr(tensor, "_situ_tensors_"):
         tensor._keras_mask = mask
     elif isinstance(tensor, EagerTensor) and mask is not None:
         call.masks[id(tensor)] = tensor, mask
@@ -116,7 +125,7 @@ def set_mask(tensor, mask):
 
 def get_mask(tensor):
     """Returns the mask of a tensor, or None."""
-    if isinstance(tensor, GraphTensor):
+    if isinstance(tensor, GraphTensor) or hasattr(tensor, "_situ_tensors_"):
         return getattr(tensor, "_keras_mask", None)
     result = call.masks.get(id(tensor))
     return result[1] if result is not None and result[0] is tensor else None

@@ -16,7 +16,7 @@ from situ._src.framework.function import function
 from situ._src.framework.session import Session
 from situ._src.framework.tensor import EagerTensor, GraphTensor
 from situ._src.framework.type_spec import TensorSpec
-from situ._src.keras import context
+from situ._src.keras import composite, context
 from situ._src.keras.registry import keras_export
 from situ._src.ops import random_ops
 
@@ -85,6 +85,11 @@ def array(value):
     return result
 
 
+def rows(value):
+    """Converts data to an array, or to the rows of a composite tensor."""
+    return composite.rows_of(value) if composite.is_composite(value) else array(value)
+
+
 def is_arrays(x):
     """Whether x consists of arrays or tensors that can be sliced into batches."""
     if isinstance(x, Sequence) or hasattr(x, "element_spec") or hasattr(x, "__next__"):
@@ -94,12 +99,13 @@ def is_arrays(x):
         or isinstance(v, (numpy.ndarray, EagerTensor, float, int))
         or hasattr(v, "_situ_tensor_")
         or hasattr(v, "__array__")
+        or composite.is_convertible(v)
         for v in nest.flatten(x)
     )
 
 
 def as_tensor(value):
-    if isinstance(value, EagerTensor):
+    if isinstance(value, EagerTensor) or composite.is_composite(value):
         return value
     if value is None:
         return None
@@ -113,7 +119,8 @@ class Arrays:
     def __init__(self, x, y=None, sample_weight=None, batch_size=None, shuffle=False):
         listed = lambda s: _listed(s)
         self.structure = (listed(x), listed(y), listed(sample_weight))
-        self.leaves = [array(v) for v in nest.flatten(self.structure)]
+        self.structure = nest.map_structure(composite.as_composite, self.structure)
+        self.leaves = [rows(v) for v in nest.flatten(self.structure)]
         self._is_flat = not any(nest.is_nested(part) for part in self.structure)
         sizes = {len(a) for a in self.leaves if a is not None}
         if len(sizes) > 1:
@@ -130,7 +137,7 @@ class Arrays:
         """Returns a line for each argument with the numbers of samples in its arrays."""
         text = ""
         for name, part in zip(("x", "y", "sample_weight"), self.structure):
-            found = [str(len(array(v))) for v in nest.flatten(part) if v is not None]
+            found = [str(len(rows(v))) for v in nest.flatten(part) if v is not None]
             text += f"\n'{name}' sizes: {', '.join(found)}" if found else ""
         return text
 
@@ -358,7 +365,8 @@ def split(x, y, sample_weight, share):
             "`validation_split` is only supported for Tensors or NumPy arrays, found following "
             f"types in the input: {type(x)}"
         )
-    leaves = [array(v) for v in nest.flatten(_listed((x, y, sample_weight)))]
+    structure = nest.map_structure(composite.as_composite, tuple(_listed((x, y, sample_weight))))
+    leaves = [rows(v) for v in nest.flatten(structure)]
     count = next(len(a) for a in leaves if a is not None)
     at = int(math.floor(count * (1.0 - share)))
     if at in (0, count):
@@ -368,7 +376,6 @@ def split(x, y, sample_weight, share):
             f"`validation_split={share}`. Either provide more data, or a different "
             "value for the `validation_split` argument."
         )
-    structure = tuple(_listed((x, y, sample_weight)))
     first = nest.pack_sequence_as(structure, [None if a is None else a[:at] for a in leaves])
     second = nest.pack_sequence_as(structure, [None if a is None else a[at:] for a in leaves])
     return first, second

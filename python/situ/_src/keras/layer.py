@@ -208,6 +208,7 @@ class Layer(Module):
     _is_mixed = property(lambda s: s._policy is not None and s._policy.is_mixed)
     dynamic = property(lambda s: any(x._dynamic for x in s._flat_layers()))
     _is_model = _dynamic = False
+    _is_elementwise = False  # ragged tensors: call gets their flat values
     _computes_in_variable_dtype = (
         False  # sums that float16 cannot hold: it computes in the type of its weights
     )
@@ -586,7 +587,12 @@ class Layer(Module):
         if self._dtype is None and tensors and tensors[0].dtype.is_floating and style.is_graph():
             self._dtype = tensors[0].dtype.base_dtype  # in eager style it is that of the backend
         shape = nest.map_structure(
-            lambda t: tensor_shape.as_shape(t.shape) if is_tensor(t) else None, inputs
+            lambda t: (
+                tensor_shape.as_shape(t.shape)
+                if is_tensor(t) or hasattr(t, "_situ_tensors_") and hasattr(t, "shape")
+                else None
+            ),
+            inputs,
         )
         self._build_input_shape = shape
         self.build(shape)
@@ -635,6 +641,9 @@ class Layer(Module):
 
     def _call_in_policy(self, inputs, args, kwargs):
         """Calls `call` and returns its outputs in the compute type of the layer."""
+        if self._is_elementwise and hasattr(inputs, "with_flat_values"):  # a ragged tensor
+            flat = self._call_in_policy(inputs.flat_values, args, kwargs)
+            return inputs.with_flat_values(flat)
         call = context.autograph(self.call)
         if not self._is_mixed:
             with mixed_precision.reading_as(None):
@@ -662,7 +671,7 @@ class Layer(Module):
             return
         flat = nest.flatten(outputs)
         for tensor, one in zip(flat, result if isinstance(result, list) else [result] * len(flat)):
-            if one is not None and is_tensor(tensor):
+            if one is not None and (is_tensor(tensor) or hasattr(tensor, "_situ_tensors_")):
                 context.set_mask(tensor, one)
 
     def __call__(self, inputs=None, *args, **kwargs):

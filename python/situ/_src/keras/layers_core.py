@@ -9,6 +9,7 @@ from typing import Any
 import numpy
 
 from situ._src.framework import tensor_shape
+from situ._src.framework.api import named as public
 from situ._src.framework.keywords import unsupported
 from situ._src.keras import (
     activations,
@@ -24,8 +25,14 @@ from situ._src.keras.layer import Layer
 from situ._src.keras.registry import LAYERS as KIND
 from situ._src.keras.registry import keras_export, serialize_keras_object
 from situ._src.keras.seed_generator import SeedGenerator
-from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op, transpose
+from situ._src.ops.array_ops import cast, concat, constant, convert_to_tensor, op, transpose
 from situ._src.ops.array_ops import shape as shape_op
+from situ._src.ops.ragged_tensor import RaggedTensor
+from situ._src.ops.sparse_ops import (
+    SparseTensor,
+    sparse_tensor_dense_matmul,
+    sparse_tensor_to_dense,
+)
 
 
 def named(*names):
@@ -193,10 +200,29 @@ class Dense(Weighted):
         self.input_spec = InputSpec(min_ndim=2, axes={-1: width})
         self.make([width, self.units], self.units)
 
+    def _of_ragged(self, inputs):
+        """Multiplies the flat values of a ragged tensor, whose last dimension is uniform."""
+        if inputs.shape.as_list()[-1] is None:
+            raise ValueError(
+                "The last dimension of a RaggedTensor input to Dense cannot be None. Received: "
+                f"inputs={inputs}"
+            )
+        if inputs.flat_values.shape.rank > 1:
+            return inputs.with_flat_values(self.call(inputs.flat_values))
+        return inputs.with_values(self.call(inputs.values))  # uniform rows, stored as ragged ones
+
     def call(self, inputs):
-        known = inputs.shape.as_list()
+        if isinstance(inputs, RaggedTensor):
+            return self._of_ragged(inputs)
         if inputs.dtype != self.kernel.dtype:
             inputs = cast(inputs, self.kernel.dtype.base_dtype)
+        if isinstance(inputs, SparseTensor):
+            if inputs.shape.rank == 2:
+                product = sparse_tensor_dense_matmul(inputs, self.kernel)
+                product.set_shape([inputs.shape.as_list()[0], self.units])
+                return self.bias_and_activation(product)
+            inputs = sparse_tensor_to_dense(inputs)
+        known = inputs.shape.as_list()
         if len(known) == 2:
             return self.bias_and_activation(op("MatMul", inputs, self.kernel))
         outputs = op("MatMul", op("Reshape", inputs, [-1, known[-1]]), self.kernel)
@@ -244,6 +270,8 @@ class Activation(Layer):
       Tensor of the shape of the input.
     """
 
+    _is_elementwise = True
+
     def __init__(self, activation: Any, **kwargs) -> None:
         super().__init__(**kwargs)
         self.activation, self.supports_masking = activations.get(activation), True
@@ -275,6 +303,8 @@ class Dropout(Layer):
     Raises:
       ValueError: If rate is not between 0 and 1.
     """
+
+    _is_elementwise = True
 
     def __init__(
         self, rate: float, noise_shape: Any = None, seed: int | None = None, **kwargs
@@ -581,9 +611,10 @@ class Embedding(Layer):
       embeddings_constraint: Constraint applied to the matrix after each update.
       mask_zero: Whether index 0 is padding that later layers mask.
       input_length: Length of the input sequences, if it is constant.
+      sparse: Whether a sparse input gives a sparse output of the stored elements.
 
     Call arguments:
-      inputs: Integer tensor of shape `(batch, ...)`.
+      inputs: Integer tensor of shape `(batch, ...)`; it may be ragged or sparse.
 
     Returns:
       Tensor of shape `(batch, ..., output_dim)`.
@@ -599,12 +630,13 @@ class Embedding(Layer):
         embeddings_constraint=None,
         mask_zero: bool = False,
         input_length: Any = None,
+        sparse: bool = False,
         **kwargs,
     ) -> None:
         if "input_shape" not in kwargs and "batch_input_shape" not in kwargs:
             kwargs["input_shape"] = (input_length,)
         super().__init__(activity_regularizer=activity_regularizer, **kwargs)
-        self.input_dim, self.output_dim = input_dim, output_dim
+        self.input_dim, self.output_dim, self.sparse = input_dim, output_dim, sparse
         self.embeddings_initializer = initializers.get(embeddings_initializer)
         self.embeddings_regularizer = regularizers.get(embeddings_regularizer)
         self.embeddings_constraint = constraints.get(embeddings_constraint)
@@ -625,12 +657,37 @@ class Embedding(Layer):
         self.built = True
 
     def compute_mask(self, inputs, mask=None):
-        return op("NotEqual", inputs, cast(0, inputs.dtype)) if self.mask_zero else None
+        if not self.mask_zero or isinstance(inputs, SparseTensor):
+            return None
+        return public("not_equal")(inputs, cast(0, inputs.dtype))
 
     def call(self, inputs):
         if inputs.dtype.name not in ("int32", "int64"):
             inputs = cast(inputs, "int32")
+        if isinstance(inputs, RaggedTensor):
+            return inputs.with_flat_values(op("GatherV2", self.embeddings, inputs.flat_values, 0))
+        if isinstance(inputs, SparseTensor):
+            return self._of_sparse(inputs)
         return op("GatherV2", self.embeddings, inputs, 0)
+
+    def _of_sparse(self, inputs):
+        """Looks up a sparse tensor, whose missing elements are index 0; with `sparse` only the
+        stored elements, which gives a sparse tensor."""
+        if not self.sparse:
+            return op("GatherV2", self.embeddings, sparse_tensor_to_dense(inputs), 0)
+        found = op("Reshape", op("GatherV2", self.embeddings, inputs.values, 0), [-1])
+        size = self.output_dim
+        count = op("Shape", inputs.values)[0]
+        places = public("tile")(public("range")(size, dtype="int64"), op("ExpandDims", count, 0))
+        rows = public("repeat")(inputs.indices, size, axis=0)
+        result = SparseTensor(
+            concat([rows, op("ExpandDims", places, -1)], 1),
+            found,
+            concat([inputs.dense_shape, convert_to_tensor([size], "int64")], 0),
+        )
+        known = inputs.shape
+        result._static = None if known.rank is None else [*known.as_list(), size]
+        return result
 
     def _cast(self, inputs):
         return inputs
@@ -642,6 +699,7 @@ class Embedding(Layer):
             "output_dim": self.output_dim,
             "mask_zero": self.mask_zero,
             "input_length": self.input_length,
+            **({"sparse": True} if self.sparse else {}),
             **serialize_attributes(
                 self, "embeddings_initializer", "embeddings_regularizer", "embeddings_constraint"
             ),
@@ -689,6 +747,8 @@ class AlphaDropout(Layer):
       inputs: Tensor of any rank.
       training: Whether to drop elements.
     """
+
+    _is_elementwise = True
 
     def __init__(
         self, rate: float, noise_shape: Any = None, seed: int | None = None, **kwargs

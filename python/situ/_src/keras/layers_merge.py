@@ -14,6 +14,9 @@ from situ._src.keras.mixed_precision import large_negative
 from situ._src.keras.registry import keras_export, to_snake_case
 from situ._src.keras.seed_generator import SeedGenerator
 from situ._src.ops.array_ops import cast, concat, convert_to_tensor, op, transpose
+from situ._src.ops.ragged_ops import map_flat_values
+from situ._src.ops.sparse_ops import SparseTensor, sparse_tensor_to_dense
+from situ._src.ops.sparse_ops import concat_ as sparse_concat
 
 
 class Merge(Layer):
@@ -34,6 +37,8 @@ class Merge(Layer):
                 "A merge layer should be called on a list of inputs. Received: "
                 f"inputs={inputs} (not a list of tensors)"
             )
+        if any(hasattr(t, "_situ_tensors_") for t in inputs):
+            return self.merge_composites(list(inputs))
         rank = max(t.shape.rank for t in inputs)
         return self.merge([self._raised(t, rank) for t in inputs])
 
@@ -47,12 +52,22 @@ class Merge(Layer):
     def merge(self, tensors):
         raise NotImplementedError
 
+    def merge_composites(self, tensors: list):
+        """Merges tensors of which some are ragged or sparse: the latter become dense, the former
+        must have equal rows."""
+        tensors = [sparse_tensor_to_dense(t) if _is_sparse(t) else t for t in tensors]
+        return map_flat_values(lambda *flat: self.merge(list(flat)), *tensors)
+
     def compute_mask(self, inputs, mask=None):
         known = [m for m in mask or [] if m is not None]
         result = known[0] if known else None
         for other in known[1:]:
             result = op("LogicalAnd", result, other)
         return result
+
+
+def _is_sparse(tensor):
+    return isinstance(tensor, SparseTensor)
 
 
 def _folded(op_name, scale=None):
@@ -133,6 +148,13 @@ class Concatenate(Merge):
     def merge(self, tensors: Any):
         return concat(tensors, self.axis)
 
+    def merge_composites(self, tensors: list):
+        """Concatenates sparse tensors to a sparse one, otherwise ragged and dense ones."""
+        if all(map(_is_sparse, tensors)):
+            return sparse_concat(self.axis, tensors)
+        dense = [sparse_tensor_to_dense(t) if _is_sparse(t) else t for t in tensors]
+        return concat(dense, self.axis)
+
     def compute_mask(self, inputs, mask=None):
         if not mask or all(m is None for m in mask):
             return None
@@ -176,6 +198,13 @@ class Dot(Merge):
     def __init__(self, axes, normalize: bool = False, **kwargs) -> None:
         super().__init__(**kwargs)
         self.axes, self.normalize = axes, normalize
+
+    def merge_composites(self, tensors: list):
+        """Raises a ValueError: the product of ragged or sparse tensors is not defined."""
+        raise ValueError(
+            f"Layer {self.name} does not support RaggedTensors or SparseTensors as input. Inputs "
+            f"received: {tensors}. You can try converting your input to an uniform tensor."
+        )
 
     def merge(self, tensors: Any):
         x, y = tensors

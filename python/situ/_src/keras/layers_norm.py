@@ -401,6 +401,8 @@ class GaussianNoise(Layer):
       training: Whether to add noise.
     """
 
+    _is_elementwise = True
+
     def __init__(self, stddev: float, seed: int | None = None, **kwargs) -> None:
         super().__init__(**kwargs)
         self.stddev, self.seed, self.supports_masking = stddev, seed, True
@@ -430,6 +432,8 @@ class GaussianDropout(Layer):
       training: Whether to add noise.
     """
 
+    _is_elementwise = True
+
     def __init__(self, rate: float, seed: int | None = None, **kwargs) -> None:
         super().__init__(**kwargs)
         self.rate, self.seed, self.supports_masking = rate, seed, True
@@ -449,6 +453,8 @@ class GaussianDropout(Layer):
 
 class _Act(Layer):
     """Base class of activation layers; CONFIG_KEYS names the attributes of their configuration."""
+
+    _is_elementwise = True
 
     CONFIG_KEYS: tuple[str, ...] = ()
 

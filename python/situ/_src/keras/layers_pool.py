@@ -12,6 +12,7 @@ from situ._src.keras.layers_conv import normalize_tuple
 from situ._src.keras.layers_core import named
 from situ._src.ops.array_ops import cast, op
 from situ._src.ops.nn import pool
+from situ._src.ops.ragged_tensor import RaggedTensor
 
 _POOL_FUNCTIONS = {"Max": pool.max_pool, "Average": pool.avg_pool}
 
@@ -83,11 +84,17 @@ class _MaskedMean(_Global):
         self.supports_masking = True
 
     def call(self, inputs, mask=None):
+        if isinstance(inputs, RaggedTensor):
+            return self._of_ragged(inputs)
         if mask is None:
             return super().call(inputs)
         mask = op("ExpandDims", cast(mask, inputs.dtype), 2)
         total = op("Sum", inputs * mask, [1], keep_dims=self.keepdims)
         return total / op("Sum", mask, [1], keep_dims=self.keepdims)
+
+    def _of_ragged(self, inputs):
+        """Returns the means of the rows of a ragged tensor."""
+        return api.named("reduce_mean")(inputs, axis=self.axes()[0], keepdims=self.keepdims)
 
     def compute_mask(self, inputs, mask=None):
         return None

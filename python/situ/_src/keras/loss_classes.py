@@ -9,11 +9,12 @@ from typing import Any
 from situ._src.framework.api import export
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.keywords import bind, signature
-from situ._src.keras import context, losses
+from situ._src.keras import composite, context, losses
 from situ._src.keras.losses import KIND
 from situ._src.keras.mixed_precision import at_least_floatx
 from situ._src.keras.registry import to_json_value
 from situ._src.ops.array_ops import cast, convert_to_tensor, op
+from situ._src.ops.ragged_tensor import RaggedTensor
 
 
 class Reduction:
@@ -122,6 +123,8 @@ class Loss:
 
     def values(self, y_true: Any, y_pred: Any, sample_weight: Any = None):
         """Returns the weighted losses of the examples, before the reduction."""
+        if isinstance(y_pred, RaggedTensor):
+            return self._ragged_values(y_true, y_pred, sample_weight)
         y_pred = at_least_floatx(convert_to_tensor(y_pred))
         mask = context.get_mask(y_pred)
         y_pred = y_pred if self.dtype is None else cast(y_pred, self.dtype)
@@ -133,6 +136,25 @@ class Loss:
             mask = cast(mask, values.dtype)  # the mean is that of what is not masked
             mask = mask * op("DivNoNan", cast(op("Size", mask), mask.dtype), op("Sum", mask))
         return apply_weights(values, weights_with_mask(mask, sample_weight, values))
+
+    def _ragged_values(self, y_true, y_pred, sample_weight):
+        """Returns the weighted losses of ragged predictions: one per step, or if the last dimension
+        is ragged the mean of each of its rows."""
+        if not isinstance(y_true, RaggedTensor):
+            return self.values(y_true, y_pred.to_tensor(), sample_weight)
+        is_wide = y_pred.flat_values.shape.rank > 1
+        y, p, weight = composite.flat_labels(y_true, y_pred, sample_weight if is_wide else None)
+        if is_wide:
+            return self.values(y, p, weight)
+        each = self.values(*[op("ExpandDims", t, -1) for t in (y, p)])
+        means = composite.row_means(each, y_pred)
+        if isinstance(means, RaggedTensor):
+            if sample_weight is not None:
+                rows = means.nested_value_rowids()
+                for row in rows:
+                    sample_weight = op("GatherV2", sample_weight, row, 0)
+            means = means.flat_values
+        return apply_weights(means, sample_weight)
 
     def call(self, y_true, y_pred):
         """Computes the losses of the examples; subclasses override it.

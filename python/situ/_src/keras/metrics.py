@@ -9,7 +9,7 @@ from typing import Any
 from situ._src.distribute.values import at
 from situ._src.framework.api import export
 from situ._src.framework.keywords import bind, signature
-from situ._src.keras import context, initializers, losses, weights
+from situ._src.keras import composite, context, initializers, losses, weights
 from situ._src.keras.layer import Layer, keras3_order
 from situ._src.keras.loss_classes import weights_with_mask
 from situ._src.keras.registry import Registry, to_json_value, to_snake_case, unique
@@ -330,6 +330,7 @@ class MeanMetricWrapper(Mean):
         self._fn, self._fn_kwargs = fn, kwargs
 
     def update_state(self, y_true, y_pred, sample_weight=None):
+        y_true, y_pred, sample_weight = composite.flat_labels(y_true, y_pred, sample_weight)
         y_pred = convert_to_tensor(y_pred)
         mask = context.get_mask(y_pred)
         y_true = convert_to_tensor(y_true)

@@ -209,13 +209,17 @@ def cast_all(structure, dtype):
     """Casts the floating-point tensors of a structure; other values stay."""
     dtype = as_dtype(dtype)
     return nest.map_structure(
-        lambda t: (
-            cast(t, dtype)
-            if isinstance(t, _situ.Tensor) and t.dtype.is_floating and t.dtype.base_dtype != dtype
-            else t
-        ),
+        lambda t: cast(t, dtype) if _is_castable(t) and t.dtype.base_dtype != dtype else t,
         structure,
     )
+
+
+def _is_castable(value):
+    """Returns whether a value is a floating-point tensor, ragged tensor or sparse tensor."""
+    is_composite = hasattr(value, "with_flat_values") or (
+        hasattr(value, "dense_shape") and hasattr(value, "with_values")
+    )
+    return (isinstance(value, _situ.Tensor) or is_composite) and value.dtype.is_floating
 
 
 def large_negative(dtype) -> float:

@@ -14,6 +14,7 @@ from situ._src.framework.config import function_options
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import get_default_graph
 from situ._src.framework.scopes import control_dependencies, device
+from situ._src.framework.type_spec import spec_of
 from situ._src.keras import context, weights
 from situ._src.ops.array_ops import op
 
@@ -21,6 +22,16 @@ from situ._src.ops.array_ops import op
 def placeholder(graph, shape, dtype, name=None):
     with graph.as_default():
         return op("Placeholder", dtype=as_dtype(dtype), shape=shape, name=name)
+
+
+def placeholder_of(graph, spec, name=None):
+    """Returns a symbolic tensor of a TypeSpec: a tensor or a composite tensor."""
+    if not hasattr(spec, "_situ_tensors_"):
+        return placeholder(graph, spec.shape, spec.dtype, name)
+    with graph.as_default():
+        return spec._situ_from_tensors_(
+            [placeholder_of(graph, part, name) for part in spec._situ_tensors_]
+        )
 
 
 _placed: list = []  # devices of `placed` that were entered
@@ -61,6 +72,9 @@ class Node:
         layer._inbound_nodes.append(self)
         for i, tensor in enumerate(nest.flatten(outputs)):
             tensor._keras_history = (layer, self.index, i)
+            for k, part in enumerate(getattr(tensor, "_situ_tensors_", ())):
+                if not hasattr(part, "_keras_history") and not hasattr(part, "_keras_component"):
+                    part._keras_component = tensor, k
         for parent in self.parents():
             parent._keras_history[0]._outbound_nodes.append(self)
 
@@ -104,7 +118,8 @@ def record(layer, inputs, args, kwargs):
     for tensor in nest.flatten((inputs, args, kwargs)):
         if context.is_symbolic(tensor):
             ensure(tensor)
-    graph = next(t.graph for t in nest.flatten((inputs, args, kwargs)) if context.is_symbolic(t))
+    leaves = nest.flatten((inputs, args, kwargs))
+    graph = next(context.graph_of(t) for t in leaves if context.is_symbolic(t))
     _list_weights(layer)
     device = _situ.swap_device("")
     before = context.call.names
@@ -140,10 +155,17 @@ def _own(tensor, given):
     if id(tensor) not in given and not hasattr(tensor, "_keras_history"):
         return tensor
     mask = context.get_mask(tensor)
-    copy = op("Identity", tensor)
+    copy = _copy(tensor)
     if mask is not None:
         context.set_mask(copy, mask)
     return copy
+
+
+def _copy(value):
+    """Returns a copy of a tensor, or of a composite tensor with the same static shape."""
+    if not hasattr(value, "_situ_tensors_"):
+        return op("Identity", value)
+    return spec_of(value)._situ_from_tensors_([op("Identity", p) for p in value._situ_tensors_])
 
 
 # Ops on symbolic tensors outside of layers: each becomes a layer.
@@ -157,7 +179,7 @@ def depends(tensor, known=None):
         t = stack[-1]
         if id(t) in known:
             stack.pop()
-        elif hasattr(t, "_keras_history"):
+        elif hasattr(t, "_keras_history") or hasattr(t, "_keras_component"):
             known[id(t)] = True
             stack.pop()
         else:
@@ -173,6 +195,12 @@ def depends(tensor, known=None):
 def ensure(tensor):
     """Wraps the ops that computed a tensor in layers, so that it has a Keras history."""
     if hasattr(tensor, "_keras_history"):
+        return
+    if hasattr(tensor, "_situ_tensors_"):
+        _ensure_composite(tensor)
+        return
+    if hasattr(tensor, "_keras_component"):
+        _ensure_component(tensor)
         return
     if not depends(tensor):
         raise ValueError(
@@ -195,6 +223,26 @@ def ensure(tensor):
         {},
         outputs if len(outputs) > 1 else outputs[0],
     )
+
+
+def _ensure_component(tensor):
+    """Makes a component of a symbolic composite tensor the output of a layer."""
+    from situ._src.keras.op_layer import CompositeComponent
+
+    composite, index = tensor._keras_component
+    Node(CompositeComponent(index), composite, (), {}, tensor)
+
+
+def _ensure_composite(value):
+    """Makes a composite tensor of symbolic components the output of a layer."""
+    from situ._src.keras.op_layer import CompositeFromComponents
+
+    parts = value._situ_tensors_
+    symbolic = [part for part in parts if depends(part)]
+    for part in symbolic:
+        ensure(part)
+    constants = {i: constant_of(part) for i, part in enumerate(parts) if not depends(part)}
+    Node(CompositeFromComponents(spec_of(value), constants), symbolic, (), {}, value)
 
 
 def constant_of(tensor):

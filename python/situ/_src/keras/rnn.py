@@ -10,12 +10,13 @@ import _situ
 from situ._src.framework import nest, tensor_shape
 from situ._src.framework.api import export
 from situ._src.framework.keywords import signature
-from situ._src.keras import context, rnn_cells, rnn_loop
+from situ._src.keras import composite, context, rnn_cells, rnn_loop
 from situ._src.keras.layer import Layer, unknown_keyword_error
 from situ._src.keras.layers_core import named
 from situ._src.keras.registry import LAYERS, serialize_keras_object
 from situ._src.keras.rnn_cells import Cell, GRUCell, LSTMCell, SimpleRNNCell, StackedRNNCells
 from situ._src.ops.array_ops import convert_to_tensor, op, transpose, zeros
+from situ._src.ops.ragged_tensor import RaggedTensor
 
 
 @named("RNN")
@@ -34,7 +35,8 @@ class RNN(Layer):
       **kwargs: Arguments of `Layer`; `input_length` and `input_dim` are the input_shape.
 
     Call arguments:
-      inputs: Tensor of shape `(batch, steps, features)`.
+      inputs: Tensor of shape `(batch, steps, features)`; ragged steps are supported, then
+        sequences that are returned are ragged, too.
       mask: Boolean tensor of shape `(batch, steps)`; steps where it is False are skipped.
       training: Whether to apply dropout.
       initial_state: List of initial states; default: the kept ones of a stateful layer, otherwise
@@ -195,10 +197,27 @@ class RNN(Layer):
 
         return cell.project(inputs, mask), step
 
+    def _check_ragged(self, mask):
+        """Raises a ValueError for what ragged inputs exclude."""
+        if mask is not None:
+            raise ValueError(
+                f"The mask that was passed in was {mask} and cannot be applied to RaggedTensor "
+                "inputs. Please make sure that there is no mask passed in by upstream layers."
+            )
+        if self.unroll:
+            raise ValueError(
+                "The input received contains RaggedTensors and does not support unrolling. "
+                "Disable unrolling by passing `unroll=False` in the RNN Layer constructor."
+            )
+
     def call(self, inputs, mask=None, training=None, initial_state=None, constants=None):
+        mask = nest.flatten(mask)[0] if mask is not None else None
+        ragged = inputs if isinstance(inputs, RaggedTensor) else None
+        if ragged is not None:
+            self._check_ragged(mask)
+            inputs, mask = composite.padded(inputs)
         if self.time_major:
             inputs = transpose(inputs, [1, 0, *range(2, inputs.shape.rank)])
-        mask = nest.flatten(mask)[0] if mask is not None else None
         states = self._initial_states(inputs, initial_state)
         prepared, step = self._stepper(inputs, states, training, constants)
         steps = inputs.shape.as_list()[1]
@@ -220,7 +239,9 @@ class RNN(Layer):
             for variable, value in zip(self._states, nest.flatten(states)):
                 variable.assign(value)
         result = output
-        if self.return_sequences:
+        if self.return_sequences and ragged is not None:
+            result = composite.ragged_steps(sequence, ragged, self.go_backwards)
+        elif self.return_sequences:
             result = (
                 transpose(sequence, [1, 0, *range(2, sequence.shape.rank)])
                 if self.time_major

@@ -5,6 +5,7 @@ from situ._src.framework import nest
 from situ._src.keras import context, nodes
 from situ._src.keras.registry import serialize_keras_object, to_json_value
 from situ._src.ops.array_ops import cast, op
+from situ._src.ops.sparse_ops import SparseTensor, sparse_tensor_to_dense
 
 
 class Topology:
@@ -188,9 +189,16 @@ def flat_inputs(inputs, given):
         )
     result = []
     for value, tensor in zip(flat, given):
+        if value is None and getattr(tensor, "_keras_optional", False):
+            result.append(None)
+            continue
+        if isinstance(value, SparseTensor) and not isinstance(tensor, SparseTensor):
+            value = sparse_tensor_to_dense(value)
         if value.dtype != tensor.dtype and not value.dtype.name == "string":
             value = cast(value, tensor.dtype)
         rank, wanted = value.shape.rank, tensor.shape.rank
+        if hasattr(value, "_situ_tensors_"):
+            rank = None
         if rank is not None and wanted is not None and rank != wanted:
             if rank == wanted - 1 and tensor.shape.as_list()[-1] == 1:
                 value = op("ExpandDims", value, -1)

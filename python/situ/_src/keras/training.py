@@ -12,7 +12,14 @@ import numpy
 from situ._src.framework import nest
 from situ._src.framework.api import BOTH, V1
 from situ._src.framework.keywords import reject_unknown, unsupported
-from situ._src.keras import compile_utils, context, data_adapter, mixed_precision, weights
+from situ._src.keras import (
+    compile_utils,
+    composite,
+    context,
+    data_adapter,
+    mixed_precision,
+    weights,
+)
 from situ._src.keras import optimizer as optimizer_v2
 from situ._src.keras.callbacks import make_callbacks
 from situ._src.keras.compiled_step import Programs
@@ -565,14 +572,12 @@ class Training:
             callbacks.on_predict_batch_begin(step)
             created = self._programs.run("predict", (batch[0], None, None))
             structure = created
-            result.append([numpy.asarray(t.numpy()) for t in nest.flatten(created)])
+            result.append([_fetched(t) for t in nest.flatten(created)])
             callbacks.on_predict_batch_end(step, {"outputs": created})
         callbacks.on_predict_end()
         if structure is None:
             raise ValueError("Expect x to be a non-empty array or dataset.")
-        joined = [
-            numpy.concatenate(parts) if len(parts) > 1 else parts[0] for parts in zip(*result)
-        ]
+        joined = [composite.join(parts) for parts in zip(*result)]
         return nest.pack_sequence_as(structure, joined)
 
     def _on_batch(self, kind, x, y, sample_weight, class_weight=None, reset=False):
@@ -649,7 +654,7 @@ class Training:
         with self._eager_weights(), context.eager(), variable.strategy_scope(self._strategy):
             batch = next(iter(data_adapter.Arrays(x, batch_size=1 << 62)))
             result = self._programs.run("predict", batch)
-            return nest.map_structure(lambda t: numpy.asarray(t.numpy()), result)
+            return nest.map_structure(_fetched, result)
 
     def fit_generator(
         self,
@@ -681,6 +686,11 @@ def _metric_class():
     from situ._src.keras.metrics import Metric
 
     return Metric
+
+
+def _fetched(output):
+    """Returns an output as an array; composite tensors stay."""
+    return output if composite.is_composite(output) else numpy.asarray(output.numpy())
 
 
 def _scalars(found):

@@ -11,6 +11,7 @@ from situ._src.keras.layer import Layer
 from situ._src.keras.layers_core import named
 from situ._src.keras.registry import LAYERS, serialize_keras_object
 from situ._src.ops.array_ops import convert_to_tensor, op
+from situ._src.ops.ragged_tensor import RaggedTensor
 
 
 @named("Wrapper")
@@ -56,6 +57,8 @@ class TimeDistributed(Wrapper):
         self.supports_masking = True
 
     def call(self, inputs, training=None, mask=None):
+        if isinstance(inputs, RaggedTensor):
+            return self._of_ragged(inputs, training)
         known = inputs.shape.as_list()
         sizes = [-1 if d is None else d for d in known]
         flat = op("Reshape", inputs, [-1, *sizes[2:]])
@@ -69,6 +72,12 @@ class TimeDistributed(Wrapper):
             shape = op("ConcatV2", [front, convert_to_tensor(inner, "int32")], 0)
             return op("Reshape", result, shape)
         return op("Reshape", result, [sizes[0], sizes[1], *inner])
+
+    def _of_ragged(self, inputs, training):
+        """Calls the layer on the values of the rows of a ragged tensor."""
+        kwargs = {"training": training} if "training" in self.layer._signature() else {}
+        result = self.layer(inputs.values, **kwargs)
+        return nest.map_structure(inputs.with_values, result)
 
 
 @named("Bidirectional")

@@ -85,7 +85,7 @@ def map_flat_values(op_: Any, *args: Any, **kwargs: Any) -> Any:
     if not found:
         return op_(*args, **kwargs)
     splits_dtype(*found)
-    first = _with_same_rows(found)
+    first = with_same_rows(found)
     result = op_(*args, **kwargs)
     before = first.flat_values.shape[:1]
     after = result.shape[:1] if getattr(result.shape, "rank", 0) else result.shape
@@ -98,7 +98,7 @@ def map_flat_values(op_: Any, *args: Any, **kwargs: Any) -> Any:
     return first.with_flat_values(result)
 
 
-def _with_same_rows(tensors):
+def with_same_rows(tensors):
     """Returns the first tensor, checked to have the same row splits as the others."""
     first = tensors[0]
     checks = []
@@ -556,7 +556,7 @@ def _elementwise(function, args, kwargs, ragged):
     """Applies an op to flat values; dense operands are broadcast to the ragged shape."""
     first = max(ragged, key=lambda t: t.ragged_rank)
     same = [t for t in ragged if t.ragged_rank == first.ragged_rank]
-    first = _with_same_rows([first, *[t for t in same if t is not first]])
+    first = with_same_rows([first, *[t for t in same if t is not first]])
 
     def flat(value):
         if isinstance(value, (list, tuple)) and _has_ragged(value):

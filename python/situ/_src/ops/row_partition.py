@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy
 
+import _situ
 from situ._src.framework import errors, tensor_shape
 from situ._src.framework.api import BOTH, OPS, export
 from situ._src.framework.dtypes import as_dtype
@@ -65,6 +66,8 @@ def check(condition, message, *data):
     if isinstance(condition, EagerTensor):
         if not condition.numpy().all():
             raise errors.InvalidArgumentError(None, None, message)
+        return []
+    if _situ.current_graph() is None:  # symbolic tensors of Keras, whose ops have no dependencies
         return []
     everywhere = op("All", op("Reshape", condition, [-1]), [0])
     return [Assert(everywhere, [message, *data], summarize=10)]

@@ -117,7 +117,9 @@ class SparseTensor:
 
     def with_values(self, new_values: TensorLike) -> Any:
         """Returns a sparse tensor with the same indices and shape and other values."""
-        return SparseTensor(self.indices, new_values, self.dense_shape)
+        result = SparseTensor(self.indices, new_values, self.dense_shape)
+        result._static = self._static
+        return result
 
     def _with_dense(self, op_name, other):
         """Applies a binary op to the values and a scalar or a dense tensor of this shape."""
