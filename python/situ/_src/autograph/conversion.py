@@ -8,6 +8,7 @@ else is done by Python. What has no source (programs typed in) stays as it is.
 """
 
 from __future__ import annotations
+import __future__
 
 import ast
 import functools
@@ -325,7 +326,8 @@ def _rewrite(function):
     module = ast.fix_missing_locations(ast.Module([factory], []))
     scope = {}
     file = inspect.getsourcefile(function.__code__)
-    exec(compile(module, file, "exec"), function.__globals__, scope)
+    future = function.__code__.co_flags & __future__.annotations.compiler_flag
+    exec(compile(module, file, "exec", future, dont_inherit=True), function.__globals__, scope)
     code = scope["factory"](*[None] * len(free)).__code__
     names = {"co_name": function.__name__, "co_qualname": function.__qualname__}
     code = code.replace(**{k: v for k, v in names.items() if hasattr(code, k)})  # as Python has it

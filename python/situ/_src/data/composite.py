@@ -13,7 +13,7 @@ from situ._src.framework.scopes import control_dependencies
 from situ._src.framework.type_spec import SparseTensorSpec, TensorSpec
 from situ._src.ops.array_ops import cast, concat, constant, op
 from situ._src.ops.check_ops import Assert
-from situ._src.ops.composite_map import sparse_row
+from situ._src.ops.composite_map import encoded, row
 from situ._src.ops.ragged_tensor import RaggedTensor
 from situ._src.ops.ragged_tensor_spec import RaggedTensorSpec
 from situ._src.ops.sparse_ops import SparseTensor
@@ -30,6 +30,10 @@ def _dims(shape):
 
 def batched(spec, rows):
     """Returns the spec of a batch of `rows` elements, None if their number is not known."""
+    if hasattr(spec, "_situ_encode_"):
+        return spec._batch(rows)
+    if hasattr(spec, "_component_specs"):
+        raise TypeError(f"Elements of type {spec} cannot be batched.")
     dims = _dims(spec.shape)
     shape = None if dims is None else [rows, *dims]
     if isinstance(spec, RaggedTensorSpec):
@@ -43,6 +47,10 @@ def batched(spec, rows):
 
 def unbatched(spec):
     """Returns the spec of a slice along the first dimension."""
+    if hasattr(spec, "_situ_encode_"):
+        return spec._unbatch()
+    if hasattr(spec, "_component_specs"):
+        raise TypeError(f"Elements of type {spec} cannot be unbatched.")
     dims = _dims(spec.shape)
     shape = None if dims is None else dims[1:]
     if isinstance(spec, RaggedTensorSpec):
@@ -191,6 +199,29 @@ class _Ragged(_Code):
         return made
 
 
+class _Fields(_Code):
+    """Batchable extension types, of which each encoded component is batched."""
+
+    def __init__(self, spec):
+        super().__init__(spec)
+        self._codes = [_code(part) for part in spec._situ_encoding_specs_()]
+
+    def encode(self, value):
+        parts = self.spec._situ_encode_(value)
+        return [t for code, part in zip(self._codes, parts) for t in code.encode(part)]
+
+    def shapes(self):
+        return [shape for code in self._codes for shape in code.shapes()]
+
+    def decode(self, parts, rows):
+        made, parts = [], list(parts)
+        for code in self._codes:
+            count = len(code.shapes())
+            made.append(code.decode(parts[:count], rows))
+            parts = parts[count:]
+        return batched(self.spec, rows)._situ_decode_(made)
+
+
 def _joined(padded, counts):
     """Concatenates the first rows of each element of a batch."""
     width = op("Shape", padded, out_type="int64")[1]
@@ -202,6 +233,10 @@ def _code(spec):
         return _Ragged(spec) if spec.ragged_rank >= 0 and spec.shape.rank != 0 else _Code(spec)
     if isinstance(spec, SparseTensorSpec):
         return _Sparse(spec)
+    if hasattr(spec, "_situ_encode_"):
+        return _Fields(spec)
+    if hasattr(spec, "_component_specs"):
+        raise TypeError(f"Elements of type {spec} cannot be batched.")
     return _Code(spec) if spec.shape.is_fully_defined() else _Unknown(spec)
 
 
@@ -256,17 +291,12 @@ def batch(dataset, size, rows, flags, spec=None):
 # Slices
 
 
-def _row(value, index):
-    """Returns a row of a tensor."""
-    if isinstance(value, SparseTensor):
-        return sparse_row(value, index)
-    return value[index]
-
-
 def _row_counts(values):
     counts = []
     for value in DATA.flatten(values):
-        if isinstance(value, RaggedTensor):
+        if hasattr(value, "_situ_spec_"):
+            counts += _row_counts(tuple(encoded(value)))
+        elif isinstance(value, RaggedTensor):
             counts.append(value.nrows(out_type="int64"))
         elif isinstance(value, SparseTensor):
             counts.append(value.dense_shape[0])
@@ -275,12 +305,23 @@ def _row_counts(values):
     return counts
 
 
+def _encoded(values):
+    """Returns the tensors of elements; of extension types those of their encoding."""
+    found = []
+    for value in DATA.flatten(values):
+        if not hasattr(value, "_situ_spec_"):
+            found.append(value)
+            continue
+        found += _encoded(tuple(encoded(value)))
+    return found
+
+
 def slices(values):
     """Returns a data set of the rows of tensors, some of which are sparse or ragged."""
     from situ._src.data.dataset import Dataset
 
     specs = []
-    for value in DATA.flatten(values):
+    for value in _encoded(values):
         if value.shape.rank == 0:
             raise ValueError("Unbatching a tensor is only supported for rank >= 1")
         specs.append(value.shape.as_list()[0] if value.shape.rank else None)
@@ -288,7 +329,7 @@ def slices(values):
     if len(known) > 1:
         raise ValueError(f"Dimensions {known[0]} and {known[-1]} are not compatible")
     count = _row_counts(values)[0] if not known else constant(known[0], "int64")
-    result = Dataset.range(count).map(lambda i: DATA.map(lambda v: _row(v, i), values))
+    result = Dataset.range(count).map(lambda i: DATA.map(lambda v: row(v, i), values))
     from situ._src.data.structure import spec_of
 
     result._spec = DATA.map(lambda v: unbatched(spec_of(v)), values)

@@ -503,7 +503,7 @@ class Dataset:
     def unbatch(self, name: str | None = None) -> Dataset:
         """Splits elements along their first dimension."""
         del name  # a name for debugging only
-        shapes = [s.shape for s in DATA.flatten(self._spec)]
+        shapes = [s.shape for s in DATA.flatten(self._spec) if not hasattr(s, "_component_specs")]
         if any(s.rank == 0 for s in shapes):
             raise ValueError("Cannot unbatch an input with scalar components.")
         rows = list(

@@ -313,10 +313,36 @@ def find(path: str, name: str, namespace: dict, which: str, prefix: str) -> Any:
         namespace[name] = Names(f"{prefix}.{whole}", whole, which, prefix)
         namespace[name] = sys.modules.setdefault(namespace[name].__name__, namespace[name])
     elif has(whole, which):
-        namespace[name] = lookup(whole, which)
+        found = lookup(whole, which)
+        namespace[name] = _replaced.get(id(found), found)
     else:
         raise missing(path, name, which)
     return namespace[name]
+
+
+_replaced: dict = {}  # by the id of a public object: what modules have in its place
+
+
+def _public_modules():
+    """Yields the modules that have public names as attributes."""
+    for name, module in list(sys.modules.items()):
+        if isinstance(module, Names) or name in _roots:
+            yield module
+
+
+def replace(item: Any, other: Any) -> None:
+    """Replaces a public object by another in all public modules."""
+    _replaced[id(item)] = other
+    for module in _public_modules():
+        for name, value in list(vars(module).items()):
+            if value is item:
+                vars(module)[name] = other
+
+
+def is_public(item: Any) -> bool:
+    """Returns whether an object is public."""
+    tables = (BOTH, V1, V2, op_functions())
+    return any(value is item for table in tables for value in list(table.values()))
 
 
 def missing(path: str, name: str, which: str) -> AttributeError:

@@ -114,6 +114,20 @@ def note_compiled(graph):
 compiled_graphs: Callable | None = None  # called with each graph of a function that is compiled
 
 
+def _check_unchanged(before, after, name):
+    """Raises a ValueError if a function changed lists or dictionaries that it was passed."""
+    try:
+        nest.CORE.assert_same(before, after)
+        is_same = all(a is b for a, b in zip(nest.CORE.flatten(before), nest.CORE.flatten(after)))
+    except (TypeError, ValueError):
+        is_same = False
+    if not is_same:
+        raise ValueError(
+            f"{name}() should not modify its Python input arguments. Check if it modifies any "
+            "lists or dicts passed as arguments. Modifying a copy is allowed."
+        )
+
+
 class ConcreteFunction:
     """A traced graph of a function for fixed types and shapes of its arguments.
 
@@ -147,7 +161,9 @@ class ConcreteFunction:
         try:
             with graph.as_default(), graph.device(device or ""):
                 args, kwargs = self._each(args, kwargs, add_argument)
+                before = nest.CORE.map(lambda value: value, (args, kwargs))
                 result = python(*args, **kwargs)
+                _check_unchanged(before, (args, kwargs), name)
                 structured = nest.COMPOSITES.map(
                     lambda v: None if v is None else convert_to_tensor(v), result
                 )

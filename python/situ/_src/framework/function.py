@@ -84,7 +84,13 @@ class Function(_situ.Function):
         container = nest.COMPOSITES[type(value)]
         if container is not None:
             parts = [self._key(v, with_shapes) for v in container.values(value)]
-            return type(value), container.keys(value), tuple(parts)
+            fields = None
+            if hasattr(value, "_situ_spec_"):  # an extension type has fields besides its tensors
+                fields = value._situ_spec_
+                fields = fields if with_shapes else fields._situ_static_
+            elif hasattr(value, "_component_specs"):
+                fields = value
+            return type(value), container.keys(value), tuple(parts), fields
         if hasattr(value, "__tf_tracing_type__"):  # tf.types.experimental.SupportsTracingProtocol
             return value.__tf_tracing_type__(None)
         try:

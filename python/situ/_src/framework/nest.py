@@ -366,6 +366,10 @@ def _spec(value):
 def _compatible(a, b):
     """Returns whether two composite tensors, or their specs, have the same components."""
     one, other = _spec(a), _spec(b)
+    if hasattr(one, "_component_specs"):  # of an extension type
+        return one.is_compatible_with(other) or (
+            type(one) is type(other) and one.most_specific_common_supertype([other]) is not None
+        )
     return (
         COMPOSITE.keys(a) == COMPOSITE.keys(b)
         and one.dtype == other.dtype

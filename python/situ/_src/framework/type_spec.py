@@ -240,6 +240,8 @@ def spec_of(value):
     Raises:
       TypeError: the value is not supported.
     """
+    if hasattr(value, "_situ_spec_"):  # an extension type
+        return value._situ_spec_
     if hasattr(value, "with_flat_values"):
         from situ._src.ops.ragged_tensor_spec import RaggedTensorSpec
 

@@ -26,12 +26,33 @@ def sparse_row(value, index):
     return made
 
 
-def _row(value, index):
-    return sparse_row(value, index) if isinstance(value, SparseTensor) else value[index]
+def row(value, index):
+    """Returns a row of a tensor or composite tensor."""
+    if isinstance(value, SparseTensor):
+        return sparse_row(value, index)
+    if hasattr(value, "_situ_spec_"):  # an extension type
+        spec = value._situ_spec_
+        parts = [row(part, index) for part in encoded(value)]
+        return spec._unbatch()._situ_decode_(parts)
+    return value[index]
+
+
+def encoded(value):
+    """Returns the tensors and composite tensors that encode a batch of extension types.
+
+    Raises:
+      TypeError: the type is not batchable.
+    """
+    spec = value._situ_spec_
+    if not hasattr(spec, "_situ_encode_"):
+        raise TypeError(f"Elements of type {spec} cannot be unbatched.")
+    return spec._situ_encode_(value, 1)
 
 
 def _count(value):
     """Returns the number of rows as an int32 tensor, and as an int or None."""
+    if hasattr(value, "_situ_spec_"):
+        return _count(encoded(value)[0])
     static = value.shape.as_list()[0] if value.shape.rank else None
     if static is not None:
         return convert_to_tensor(static, "int32"), static
@@ -45,6 +66,8 @@ def _count(value):
 def _row_spec(value):
     """The spec of a result that is like a row of an element."""
     spec = spec_of(value)
+    if hasattr(spec, "_situ_encode_"):
+        return spec._unbatch()
     shape = None if spec.shape.rank is None else spec.shape.as_list()[1:]
     if isinstance(spec, RaggedTensorSpec):
         return RaggedTensorSpec(shape, spec.dtype, spec.ragged_rank - 1, spec.row_splits_dtype)
@@ -123,7 +146,32 @@ class _Sparse(_Dense):
         return SparseTensor(indices, values, concat([size, op("Max", shapes, [0])], 0))
 
 
+class _Fields(_Dense):
+    """Collects results that are batchable extension types."""
+
+    def __init__(self, spec):
+        super().__init__(spec)
+        self._parts = [_collector(part) for part in spec._situ_encoding_specs_()]
+
+    def types(self):
+        return [kind for part in self._parts for kind in part.types()]
+
+    def parts(self, value):
+        values = self.spec._situ_encode_(value)
+        return [p for part, one in zip(self._parts, values) for p in part.parts(one)]
+
+    def collect(self, arrays):
+        made = []
+        for part in self._parts:
+            count = len(part.types())
+            made.append(part.collect(arrays[:count]))
+            arrays = arrays[count:]
+        return self.spec._batch(None)._situ_decode_(made)
+
+
 def _collector(spec):
+    if hasattr(spec, "_situ_encode_"):
+        return _Fields(spec)
     if isinstance(spec, RaggedTensorSpec):
         return _Ragged(spec) if spec.ragged_rank >= 0 and spec.shape.rank != 0 else _Dense(spec)
     if isinstance(spec, SparseTensorSpec):
@@ -149,7 +197,7 @@ def map_rows(fn, elems, signature, back_prop):
     collectors = [_collector(s) for s in nest.flatten(structure)]
 
     def call(index):
-        result = nest.flatten(fn(nest.map_structure(lambda x: _row(x, index), elems)))
+        result = nest.flatten(fn(nest.map_structure(lambda x: row(x, index), elems)))
         if len(result) != len(collectors):
             raise ValueError(
                 f"tf.map_fn: fn returns {len(result)} values, but dtype has {len(collectors)}."

@@ -23,7 +23,10 @@ def _run_eagerly(test, body, loop_vars, maximum):
     count = 0
     while (maximum is None or count < int(maximum)) and bool(test(*loop_vars)):
         result = body(*loop_vars)
-        loop_vars = result if isinstance(result, (list, tuple)) else [result]
+        result = result if isinstance(result, (list, tuple)) else [result]
+        if len(result) != len(loop_vars):
+            nest.assert_same_structure(list(loop_vars), list(result), expand_composites=True)
+        loop_vars = result
         count += 1
     return list(loop_vars)
 

@@ -20,6 +20,11 @@ _INSTALLS = re.compile(r"\s*(sudo\s+)?(\S*python\S*\s+-m\s+)?(pip3?|conda|mamba|
 _VARIABLE = re.compile(r"\{([^{}]+)\}|\$(\w+)")
 
 
+def _exec(source, namespace, name="<string>"):
+    """Runs code of the program, without the __future__ statements of this file."""
+    exec(compile(source, name, "exec", dont_inherit=True), namespace)
+
+
 class Shell:
     """Replaces IPython's shell. Magics that only concern the notebook have no effect; in a notebook
     one line on standard error says so."""
@@ -31,7 +36,7 @@ class Shell:
         self.user_ns, self.is_notebook = main, is_notebook
         self.place, self.first_line = "", 0
         self.noted: set = set()
-        self.run_code = lambda text, first_line=0: exec(text, main)
+        self.run_code = lambda text, first_line=0: _exec(text, main)
 
     def _note(self, what, reason="has no effect here"):
         if self.is_notebook and what not in self.noted:
@@ -44,7 +49,7 @@ class Shell:
             return self._timed(lambda: self._run_line(line), name == "time")
         if name == "run":
             with open(line.split()[0], "rb") as file:
-                exec(compile(file.read(), line.split()[0], "exec"), self.user_ns)
+                _exec(file.read(), self.user_ns, line.split()[0])
         elif name == "cd" and self.is_notebook:
             os.chdir(os.path.expanduser(self._expand(line).strip("'\"") or "~"))
         elif name == "pwd":
@@ -61,9 +66,9 @@ class Shell:
 
     def _run_line(self, line):
         try:
-            code = compile(line, "<magic>", "eval")
+            code = compile(line, "<magic>", "eval", dont_inherit=True)
         except SyntaxError:
-            return exec(line, self.user_ns)
+            return _exec(line, self.user_ns)
         return eval(code, self.user_ns)
 
     def _timed(self, function, is_printed):
@@ -96,7 +101,7 @@ class Shell:
             self._capture(line, cell)
         elif name in ("time", "timeit", "prun"):
             if name == "timeit" and line and not line.startswith("-"):
-                exec(line, self.user_ns)  # the setup
+                _exec(line, self.user_ns)  # the setup
             self._timed(lambda: self.run_code(cell, self.first_line), name == "time")
         elif name == "writefile" or name == "file":
             words = shlex.split(self._expand(line))

@@ -176,13 +176,15 @@ class Runner:
             name,
             "exec",
             ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT,
+            dont_inherit=True,
         )
         last = None
         if tree.body and isinstance(tree.body[-1], ast.Expr) and not _is_quiet(text):
             last = ast.Expression(tree.body.pop().value)
-        self._execute(compile(tree, name, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT))
+        flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+        self._execute(compile(tree, name, "exec", flags, dont_inherit=True))
         if last is not None:
-            value = self._execute(compile(last, name, "eval", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT))
+            value = self._execute(compile(last, name, "eval", flags, dont_inherit=True))
             if value is not None:
                 self.namespace["_"] = value
                 print(repr(value))

@@ -97,7 +97,7 @@ def execute(program):
     try:
         if program.name and main.__package__:
             importlib.import_module(main.__package__)
-        exec(compile(source, program.path, "exec"), main.__dict__)
+        exec(compile(source, program.path, "exec", dont_inherit=True), main.__dict__)
     except SystemExit:
         raise
     except BaseException as error:
