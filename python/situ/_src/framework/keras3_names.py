@@ -8,13 +8,13 @@ SHARED = {
     "": """
     DTypePolicy Input Model Sequential""",
     "activations": """
-    deserialize elu exponential gelu get hard_sigmoid leaky_relu linear log_softmax mish relu
-    relu6 selu serialize sigmoid silu softmax softplus softsign swish tanh""",
+    deserialize elu exponential gelu get hard_sigmoid leaky_relu linear log_softmax mish relu relu6
+    selu serialize sigmoid silu softmax softplus softsign swish tanh""",
     "applications": """
-    DenseNet121 DenseNet169 DenseNet201 EfficientNetB0 EfficientNetB1 EfficientNetB2
-    EfficientNetB3 EfficientNetB4 EfficientNetB5 EfficientNetB6 EfficientNetB7 InceptionResNetV2
-    InceptionV3 MobileNet MobileNetV2 ResNet101 ResNet101V2 ResNet152 ResNet152V2 ResNet50
-    ResNet50V2 VGG16 VGG19 Xception""",
+    DenseNet121 DenseNet169 DenseNet201 EfficientNetB0 EfficientNetB1 EfficientNetB2 EfficientNetB3
+    EfficientNetB4 EfficientNetB5 EfficientNetB6 EfficientNetB7 InceptionResNetV2 InceptionV3
+    MobileNet MobileNetV2 ResNet101 ResNet101V2 ResNet152 ResNet152V2 ResNet50 ResNet50V2 VGG16
+    VGG19 Xception""",
     "applications.densenet": """
     DenseNet121 DenseNet169 DenseNet201 decode_predictions preprocess_input""",
     "applications.efficientnet": """
@@ -47,8 +47,8 @@ SHARED = {
     set_floatx set_image_data_format""",
     "callbacks": """
     BackupAndRestore CSVLogger Callback CallbackList EarlyStopping History LambdaCallback
-    LearningRateScheduler ModelCheckpoint ProgbarLogger ReduceLROnPlateau RemoteMonitor
-    TensorBoard TerminateOnNaN""",
+    LearningRateScheduler ModelCheckpoint ProgbarLogger ReduceLROnPlateau RemoteMonitor TensorBoard
+    TerminateOnNaN""",
     "config": """
     dtype_policy set_dtype_policy""",
     "constraints": """
@@ -70,55 +70,58 @@ SHARED = {
     get_word_index load_data""",
     "initializers": """
     Constant GlorotNormal GlorotUniform HeNormal HeUniform Identity Initializer LecunNormal
-    LecunUniform Ones Orthogonal RandomNormal RandomUniform TruncatedNormal VarianceScaling
-    Zeros constant deserialize get glorot_normal glorot_uniform he_normal he_uniform identity
-    lecun_normal lecun_uniform ones orthogonal random_normal random_uniform serialize
+    LecunUniform Ones Orthogonal RandomNormal RandomUniform STFT STFTInitializer TruncatedNormal
+    VarianceScaling Zeros constant deserialize get glorot_normal glorot_uniform he_normal he_uniform
+    identity lecun_normal lecun_uniform ones orthogonal random_normal random_uniform serialize stft
     truncated_normal variance_scaling zeros""",
     "layers": """
-    Activation ActivityRegularization Add AdditiveAttention AlphaDropout Attention Average
-    AveragePooling1D AveragePooling2D AveragePooling3D AvgPool1D AvgPool2D AvgPool3D
-    BatchNormalization Bidirectional CategoryEncoding CenterCrop Concatenate Conv1D
-    Conv1DTranspose Conv2D Conv2DTranspose Conv3D ConvLSTM2D Convolution1D
-    Convolution1DTranspose Convolution2D Convolution2DTranspose Convolution3D Cropping1D
-    Cropping2D Cropping3D Dense DepthwiseConv1D DepthwiseConv2D Discretization Dot Dropout ELU
-    EinsumDense Embedding Flatten GRU GRUCell GaussianDropout GaussianNoise
-    GlobalAveragePooling1D GlobalAveragePooling2D GlobalAveragePooling3D GlobalAvgPool1D
-    GlobalAvgPool2D GlobalAvgPool3D GlobalMaxPool1D GlobalMaxPool2D GlobalMaxPool3D
-    GlobalMaxPooling1D GlobalMaxPooling2D GlobalMaxPooling3D GroupNormalization Hashing Identity
-    Input InputLayer InputSpec IntegerLookup LSTM LSTMCell Lambda Layer LayerNormalization
-    LeakyReLU Masking MaxPool1D MaxPool2D MaxPool3D MaxPooling1D MaxPooling2D MaxPooling3D
-    Maximum Minimum MultiHeadAttention Multiply Normalization PReLU Permute RNN RandomBrightness
-    RandomContrast RandomCrop RandomFlip RandomRotation RandomTranslation RandomZoom ReLU
-    RepeatVector Rescaling Reshape Resizing SeparableConv1D SeparableConv2D
-    SeparableConvolution1D SeparableConvolution2D SimpleRNN SimpleRNNCell Softmax
-    SpatialDropout1D SpatialDropout2D SpatialDropout3D StackedRNNCells StringLookup Subtract
-    TextVectorization TimeDistributed UnitNormalization UpSampling1D UpSampling2D UpSampling3D
-    Wrapper ZeroPadding1D ZeroPadding2D ZeroPadding3D add average concatenate deserialize dot
-    maximum minimum multiply serialize subtract""",
+    Activation ActivityRegularization AdaptiveAveragePooling1D AdaptiveAveragePooling2D
+    AdaptiveAveragePooling3D AdaptiveMaxPooling1D AdaptiveMaxPooling2D AdaptiveMaxPooling3D Add
+    AdditiveAttention AlphaDropout Attention Average AveragePooling1D AveragePooling2D
+    AveragePooling3D AvgPool1D AvgPool2D AvgPool3D BatchNormalization Bidirectional CategoryEncoding
+    CenterCrop Concatenate Conv1D Conv1DTranspose Conv2D Conv2DTranspose Conv3D Conv3DTranspose
+    Convolution1D Convolution1DTranspose Convolution2D
+    Convolution2DTranspose Convolution3D Convolution3DTranspose Cropping1D Cropping2D Cropping3D
+    Dense DepthwiseConv1D DepthwiseConv2D Discretization Dot Dropout ELU EinsumDense Embedding
+    Flatten GRU GRUCell GaussianDropout GaussianNoise GlobalAveragePooling1D GlobalAveragePooling2D
+    GlobalAveragePooling3D GlobalAvgPool1D GlobalAvgPool2D GlobalAvgPool3D GlobalMaxPool1D
+    GlobalMaxPool2D GlobalMaxPool3D GlobalMaxPooling1D GlobalMaxPooling2D GlobalMaxPooling3D
+    GroupNormalization GroupQueryAttention HashedCrossing Hashing Identity Input InputLayer
+    InputSpec IntegerLookup LSTM LSTMCell Lambda Layer LayerNormalization LeakyReLU Masking
+    MaxPool1D MaxPool2D MaxPool3D MaxPooling1D MaxPooling2D MaxPooling3D Maximum MelSpectrogram
+    Minimum MultiHeadAttention Multiply Normalization PReLU Permute Pipeline RMSNormalization RNN
+    RandomBrightness RandomContrast RandomCrop RandomFlip RandomRotation RandomTranslation
+    RandomZoom ReLU RepeatVector Rescaling Reshape Resizing ReversibleEmbedding STFTSpectrogram
+    SeparableConv1D SeparableConv2D SeparableConvolution1D SeparableConvolution2D SimpleRNN
+    SimpleRNNCell Softmax SpatialDropout1D SpatialDropout2D SpatialDropout3D SpectralNormalization
+    StackedRNNCells StringLookup Subtract TextVectorization TimeDistributed UnitNormalization
+    UpSampling1D UpSampling2D UpSampling3D Wrapper ZeroPadding1D ZeroPadding2D ZeroPadding3D add
+    average concatenate deserialize dot maximum minimum multiply serialize subtract""",
     "losses": """
-    BinaryCrossentropy BinaryFocalCrossentropy CategoricalCrossentropy
-    CategoricalFocalCrossentropy CategoricalHinge CosineSimilarity Dice Hinge Huber KLDivergence
-    LogCosh Loss MeanAbsoluteError MeanAbsolutePercentageError MeanSquaredError
-    MeanSquaredLogarithmicError Poisson SparseCategoricalCrossentropy SquaredHinge Tversky
-    binary_crossentropy binary_focal_crossentropy categorical_crossentropy
-    categorical_focal_crossentropy categorical_hinge cosine_similarity deserialize dice get
-    hinge huber kl_divergence log_cosh mean_absolute_error mean_absolute_percentage_error
-    mean_squared_error mean_squared_logarithmic_error poisson serialize
-    sparse_categorical_crossentropy squared_hinge tversky""",
+    BinaryCrossentropy BinaryFocalCrossentropy CTC CategoricalCrossentropy
+    CategoricalFocalCrossentropy CategoricalGeneralizedCrossEntropy CategoricalHinge Circle
+    CosineSimilarity Dice Hinge Huber KLDivergence LogCosh Loss MeanAbsoluteError
+    MeanAbsolutePercentageError MeanSquaredError MeanSquaredLogarithmicError Poisson
+    SparseCategoricalCrossentropy SquaredHinge Tversky binary_crossentropy binary_focal_crossentropy
+    categorical_crossentropy categorical_focal_crossentropy categorical_generalized_cross_entropy
+    categorical_hinge circle cosine_similarity ctc deserialize dice get hinge huber kl_divergence
+    log_cosh mean_absolute_error mean_absolute_percentage_error mean_squared_error
+    mean_squared_logarithmic_error poisson serialize sparse_categorical_crossentropy squared_hinge
+    tversky""",
     "metrics": """
     AUC Accuracy BinaryAccuracy BinaryCrossentropy BinaryIoU CategoricalAccuracy
-    CategoricalCrossentropy CategoricalHinge CosineSimilarity F1Score FBetaScore FalseNegatives
-    FalsePositives Hinge IoU KLDivergence LogCoshError Mean MeanAbsoluteError
-    MeanAbsolutePercentageError MeanIoU MeanMetricWrapper MeanSquaredError
-    MeanSquaredLogarithmicError Metric OneHotIoU OneHotMeanIoU Poisson Precision
-    PrecisionAtRecall R2Score Recall RecallAtPrecision RootMeanSquaredError
-    SensitivityAtSpecificity SparseCategoricalAccuracy SparseCategoricalCrossentropy
-    SparseTopKCategoricalAccuracy SpecificityAtSensitivity SquaredHinge Sum
-    TopKCategoricalAccuracy TrueNegatives TruePositives binary_accuracy binary_crossentropy
-    binary_focal_crossentropy categorical_accuracy categorical_crossentropy
-    categorical_focal_crossentropy categorical_hinge deserialize get hinge huber kl_divergence
-    log_cosh mean_absolute_error mean_absolute_percentage_error mean_squared_error
-    mean_squared_logarithmic_error poisson serialize sparse_categorical_accuracy
+    CategoricalCrossentropy CategoricalHinge ConcordanceCorrelation CosineSimilarity F1Score
+    FBetaScore FalseNegatives FalsePositives Hinge IoU KLDivergence LogCoshError Mean
+    MeanAbsoluteError MeanAbsolutePercentageError MeanIoU MeanMetricWrapper MeanSquaredError
+    MeanSquaredLogarithmicError Metric OneHotIoU OneHotMeanIoU PearsonCorrelation Poisson Precision
+    PrecisionAtRecall R2Score Recall RecallAtPrecision RootMeanSquaredError SensitivityAtSpecificity
+    SparseCategoricalAccuracy SparseCategoricalCrossentropy SparseTopKCategoricalAccuracy
+    SpecificityAtSensitivity SquaredHinge Sum TopKCategoricalAccuracy TrueNegatives TruePositives
+    binary_accuracy binary_crossentropy binary_focal_crossentropy categorical_accuracy
+    categorical_crossentropy categorical_focal_crossentropy categorical_hinge
+    concordance_correlation deserialize get hinge huber kl_divergence log_cosh mean_absolute_error
+    mean_absolute_percentage_error mean_squared_error mean_squared_logarithmic_error
+    pearson_correlation poisson serialize sparse_categorical_accuracy
     sparse_categorical_crossentropy sparse_top_k_categorical_accuracy squared_hinge
     top_k_categorical_accuracy""",
     "mixed_precision": """
@@ -127,8 +130,8 @@ SHARED = {
     "models": """
     Model Sequential clone_model load_model model_from_json save_model""",
     "optimizers": """
-    Adadelta Adagrad Adam AdamW Adamax Ftrl LossScaleOptimizer Nadam Optimizer RMSprop SGD
-    deserialize get serialize""",
+    Adadelta Adafactor Adagrad Adam AdamW Adamax Ftrl Lamb Lion LossScaleOptimizer Muon Nadam
+    Optimizer RMSprop SGD ScheduleFreeAdamW deserialize get serialize""",
     "optimizers.legacy": """
     Adagrad Adam Ftrl Optimizer RMSprop SGD""",
     "optimizers.schedules": """
@@ -141,15 +144,16 @@ SHARED = {
     "preprocessing.sequence": """
     pad_sequences""",
     "regularizers": """
-    L1 L1L2 L2 Regularizer deserialize get l1 l1_l2 l2 serialize""",
+    L1 L1L2 L2 OrthogonalRegularizer Regularizer deserialize get l1 l1_l2 l2 orthogonal_regularizer
+    serialize""",
     "saving": """
     custom_object_scope get_custom_objects register_keras_serializable""",
     "utils": """
-    CustomObjectScope Progbar Sequence array_to_img custom_object_scope get_custom_objects
-    get_file image_dataset_from_directory img_to_array load_img model_to_dot normalize
-    pack_x_y_sample_weight pad_sequences plot_model register_keras_serializable save_img
-    serialize_keras_object set_random_seed text_dataset_from_directory
-    timeseries_dataset_from_array to_categorical unpack_x_y_sample_weight""",
+    CustomObjectScope Progbar Sequence array_to_img custom_object_scope get_custom_objects get_file
+    image_dataset_from_directory img_to_array load_img model_to_dot normalize pack_x_y_sample_weight
+    pad_sequences plot_model register_keras_serializable save_img serialize_keras_object
+    set_random_seed text_dataset_from_directory timeseries_dataset_from_array to_categorical
+    unpack_x_y_sample_weight""",
 }
 
 

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""conv_lstm.py: ConvLSTM2D: an LSTM whose matrix products are 2-D convolutions."""
+"""conv_lstm.py: ConvLSTM1D, ConvLSTM2D and ConvLSTM3D: LSTMs whose matrix products are
+convolutions."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from situ._src.framework import tensor_shape
+from situ._src.framework import api, tensor_shape
 from situ._src.keras import (
     activations,
     constraints,
@@ -21,20 +22,18 @@ from situ._src.keras.layers_conv import normalize_tuple
 from situ._src.keras.layers_core import named, serialize_attributes
 from situ._src.keras.rnn_cells import ForgetBias
 from situ._src.keras.seed_generator import SeedGenerator
-from situ._src.ops.array_ops import op, zeros
+from situ._src.ops.array_ops import convert_to_tensor, op, zeros
 from situ._src.ops.array_ops import shape as shape_op
-from situ._src.ops.nn import conv
 
 
-@named("ConvLSTM2D", "ConvLSTM2DCell")
-class ConvLSTM2D(Layer):
-    """LSTM over sequences of images, with convolutions instead of matrix products.
+class _ConvLSTM(Layer):
+    """LSTM over sequences of rows, images or volumes, with convolutions instead of matrix products.
 
-    The number of steps and the size of the images must be static.
+    The number of steps and the sizes of the inputs must be static.
 
     Args:
       filters: Number of output channels.
-      kernel_size: Height and width of both kernels; one int for both.
+      kernel_size: Size of both kernels along each dimension; one int for all.
       strides: Strides of the input convolution.
       padding: "valid" or "same".
       data_format: "channels_last" or "channels_first".
@@ -53,7 +52,8 @@ class ConvLSTM2D(Layer):
       **kwargs: Arguments of `Layer`. Initializers, regularizers and constraints are as in `LSTM`.
 
     Call arguments:
-      inputs: Tensor of shape `(batch, steps, height, width, channels)`.
+      inputs: Tensor of shape `(batch, steps, ..., channels)`, such as
+        `(batch, steps, height, width, channels)`.
       mask: Boolean tensor of shape `(batch, steps)`; steps where it is False are skipped.
       training: Whether to apply dropout.
       initial_state: List of the hidden state and the cell state.
@@ -62,14 +62,16 @@ class ConvLSTM2D(Layer):
       ValueError: If stateful is True, or a size is unknown.
     """
 
+    RANK = 2
+
     def __init__(
         self,
         filters,
         kernel_size,
-        strides=(1, 1),
+        strides=1,
         padding="valid",
         data_format=None,
-        dilation_rate=(1, 1),
+        dilation_rate=1,
         activation="tanh",
         recurrent_activation="hard_sigmoid",
         use_bias=True,
@@ -95,10 +97,13 @@ class ConvLSTM2D(Layer):
     ):
         super().__init__(**kwargs)
         self.seed, self.seed_generator = seed, SeedGenerator(seed)
-        self.filters, self.kernel_size = filters, normalize_tuple(kernel_size, 2, "kernel_size")
-        self.strides, self.padding = normalize_tuple(strides, 2, "strides"), padding.lower()
+        self.filters, self.kernel_size = (
+            filters,
+            normalize_tuple(kernel_size, self.RANK, "kernel_size"),
+        )
+        self.strides, self.padding = normalize_tuple(strides, self.RANK, "strides"), padding.lower()
         self.data_format = data_format or context.setting("format")
-        self.dilation_rate = normalize_tuple(dilation_rate, 2, "dilation_rate")
+        self.dilation_rate = normalize_tuple(dilation_rate, self.RANK, "dilation_rate")
         self.activation = activations.get(activation)
         self.recurrent_activation = activations.get(recurrent_activation)
         self.use_bias, self.unit_forget_bias = use_bias, unit_forget_bias
@@ -122,13 +127,14 @@ class ConvLSTM2D(Layer):
         self.dropout, self.recurrent_dropout, self.bias = dropout, recurrent_dropout, None
         if stateful:
             raise ValueError(
-                "ConvLSTM2D: situ has no state that stays from batch to batch (stateful=True)."
+                f"{type(self).__name__}: situ has no state that stays from batch to batch "
+                "(stateful=True)."
             )
-        self.input_spec = InputSpec(ndim=5)
+        self.input_spec = InputSpec(ndim=self.RANK + 3)
 
     def build(self, input_shape):
         first = self.data_format == "channels_first"
-        width = tensor_shape.as_shape(input_shape).as_list()[2 if first else 4]
+        width = tensor_shape.as_shape(input_shape).as_list()[2 if first else -1]
         wide = 4 * self.filters
         self.kernel = self.add_weight(
             "kernel",
@@ -159,23 +165,27 @@ class ConvLSTM2D(Layer):
             )
         self.built = True
 
+    @staticmethod
+    def _convolve(inputs, kernel, strides, padding, dilations):
+        convolve = api.named("keras3.ops.conv")
+        return convolve(inputs, kernel, strides, padding, "channels_last", dilations)
+
     def _projected(self, inputs):
         """Convolves the images of all steps at once; returns one tensor per step."""
         known = inputs.shape.as_list()
         if known[1] is None or None in known[2:]:
             raise ValueError(
-                "ConvLSTM2D needs a known number of steps and a known size of images, "
-                f"but the input is {inputs.shape}."
+                f"{type(self).__name__} needs a known number of steps and known sizes, but the "
+                f"input is {inputs.shape}."
             )
-        result = conv.conv2d(
+        result = self._convolve(
             op("Reshape", inputs, [-1, *known[2:]]),
             self.kernel,
             self.strides,
-            self.padding.upper(),
-            data_format="NHWC",
-            dilations=self.dilation_rate,
+            self.padding,
+            self.dilation_rate,
         )
-        result = result if self.bias is None else op("BiasAdd", result, self.bias)
+        result = result if self.bias is None else result + convert_to_tensor(self.bias)
         sizes = result.shape.as_list()[1:]
         return op("Unpack", op("Reshape", result, [-1, known[1], *sizes]), num=known[1], axis=1)
 
@@ -185,8 +195,8 @@ class ConvLSTM2D(Layer):
         """
         h, c = states
         before = h if drop is None else h * drop
-        gates = x + conv.conv2d(before, self.recurrent_kernel, (1, 1), "SAME", data_format="NHWC")
-        i, f, g, o = op("Split", 3, gates, num_split=4)
+        gates = x + self._convolve(before, self.recurrent_kernel, 1, "same", 1)
+        i, f, g, o = op("Split", self.RANK + 1, gates, num_split=4)
         c = self.recurrent_activation(f) * c + self.recurrent_activation(i) * self.activation(g)
         h = self.recurrent_activation(o) * self.activation(c)
         return h, [h, c]
@@ -198,12 +208,12 @@ class ConvLSTM2D(Layer):
     def call(self, inputs, mask=None, training=None, initial_state=None):
         first = self.data_format == "channels_first"
         if first:
-            inputs = op("Transpose", inputs, [0, 1, 3, 4, 2])
+            inputs = op("Transpose", inputs, [0, 1, *range(3, self.RANK + 3), 2])
         if training and self.dropout:
             inputs = seed_generator.dropout(inputs, self.dropout, None, self.seed_generator)
         steps = self._projected(inputs)
         steps = steps[::-1] if self.go_backwards else steps
-        size = [shape_op(inputs)[0], *steps[0].shape.as_list()[1:3], self.filters]
+        size = [shape_op(inputs)[0], *steps[0].shape.as_list()[1:-1], self.filters]
         h, c = (
             (zeros(size, inputs.dtype) for _ in range(2))
             if initial_state is None
@@ -218,15 +228,15 @@ class ConvLSTM2D(Layer):
         loop = rnn_loop.Steps(lambda x, states: self._step(x, states, drop), False)
         outputs, (h, c) = loop.some(steps, masks, [h, c])
         output = outputs[-1]
-        turn = lambda x, order: op("Transpose", x, order) if first else x
+        state_order = [0, self.RANK + 1, *range(1, self.RANK + 1)]
+        sequence_order = [0, 1, self.RANK + 2, *range(2, self.RANK + 2)]
+        turn = lambda x, order=state_order: op("Transpose", x, order) if first else x
         result = (
-            turn(op("Pack", outputs, axis=1), [0, 1, 4, 2, 3])
+            turn(op("Pack", outputs, axis=1), sequence_order)
             if self.return_sequences
-            else turn(output, [0, 3, 1, 2])
+            else turn(output)
         )
-        return (
-            [result, turn(h, [0, 3, 1, 2]), turn(c, [0, 3, 1, 2])] if self.return_state else result
-        )
+        return [result, turn(h), turn(c)] if self.return_state else result
 
     def get_config(self) -> dict[str, Any]:
         keys = (
@@ -264,3 +274,8 @@ class ConvLSTM2D(Layer):
                 "bias_constraint",
             ),
         }
+
+
+for _rank in (1, 2, 3):
+    _names = [f"ConvLSTM{_rank}D", *(["ConvLSTM2DCell"] if _rank == 2 else [])]
+    named(*_names)(type(_names[0], (_ConvLSTM,), {"RANK": _rank, "__doc__": _ConvLSTM.__doc__}))

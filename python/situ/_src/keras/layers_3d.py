@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from situ._src.framework.keywords import unsupported
 from situ._src.keras import layers_conv, layers_pool
 from situ._src.keras.layers_core import named
-from situ._src.ops.array_ops import convert_to_tensor, op
+from situ._src.ops.array_ops import convert_to_tensor, op, shape
 from situ._src.ops.nn import conv3d, pool
 
 
@@ -79,6 +80,80 @@ class Conv3D(layers_conv._Conv):
                 else convert_to_tensor(self.bias)
             )
         return self.activation(made)
+
+
+@named("Conv3DTranspose", "Convolution3DTranspose")
+class Conv3DTranspose(layers_conv._Transposed):
+    """Transposed 3-D convolution, which maps from the output shape of a convolution to its input
+    shape.
+
+    Args:
+      filters: Number of output channels.
+      kernel_size: Depth, height and width of the kernel; one int for all.
+      strides: Strides along the three dimensions: the upsampling factors.
+      padding: "valid" or "same".
+      data_format: "channels_last" or "channels_first".
+      output_padding: Extra size of the output along each dimension; None infers the output shape.
+      dilation_rate: Only 1 is supported.
+      activation: Activation function, or its name.
+      use_bias: Whether the layer adds a bias.
+      **kwargs: Initializers, regularizers and constraints as in `Conv2D`, and arguments of `Layer`.
+
+    Call arguments:
+      inputs: Tensor of shape `(batch, depth, height, width, channels)` with static sizes.
+
+    Returns:
+      Tensor of rank 5 with `filters` channels.
+    """
+
+    def __init__(
+        self,
+        filters: int,
+        kernel_size: Any,
+        strides: Any = (1, 1, 1),
+        padding: Any = "valid",
+        data_format: str | None = None,
+        output_padding: Any = None,
+        dilation_rate: Any = (1, 1, 1),
+        activation: Any = None,
+        use_bias: bool = True,
+        **kwargs,
+    ) -> None:
+        super().__init__(
+            3,
+            filters,
+            kernel_size,
+            strides,
+            padding,
+            output_padding,
+            data_format,
+            dilation_rate,
+            activation=activation,
+            use_bias=use_bias,
+            **kwargs,
+        )
+        unsupported("Conv3DTranspose", dilation_rate=(self.dilation_rate, (1, 1, 1)))
+
+    def call(self, inputs):
+        first = self.is_channels_first()
+        known, at = inputs.shape.as_list(), (2, 3, 4) if first else (1, 2, 3)
+        if None in [known[a] for a in at]:
+            raise ValueError(
+                f"Conv3DTranspose needs static sizes, but the input is {inputs.shape}."
+            )
+        lengths = self.lengths(known, None, at)
+        batch = known[0] if known[0] is not None else shape(inputs)[0]
+        sizes = [batch, self.filters, *lengths] if first else [batch, *lengths, self.filters]
+        outputs = conv3d.conv3d_transpose_v2(
+            inputs,
+            self.kernel,
+            sizes,
+            self.strides,
+            self.padding.upper(),
+            "NCDHW" if first else "NDHWC",
+        )
+        outputs = op("Reshape", outputs, [-1 if known[0] is None else batch, *sizes[1:]])
+        return Conv3D.bias_and_activation(self, outputs)
 
 
 class _Pool(layers_pool._Pool):

@@ -369,6 +369,54 @@ class LayerNormalization(Scaled):
         return normalized(inputs, mean, variance, beta, gamma, self.epsilon)
 
 
+@named("RMSNormalization")
+class RMSNormalization(Layer):
+    """Divides the inputs by their root mean square, and multiplies them by a scale.
+
+    Args:
+      axis: Axis or axes that are normalized.
+      epsilon: Added to the mean of squares.
+      **kwargs: Arguments of `Layer`.
+
+    Call arguments:
+      inputs: Tensor.
+    """
+
+    def __init__(self, axis: Any = -1, epsilon: float = 1e-6, **kwargs) -> None:
+        super().__init__(**kwargs)
+        self.axis, self.epsilon, self.supports_masking = axis, epsilon, True
+
+    def _axes(self, rank):
+        axes = self.axis if isinstance(self.axis, (list, tuple)) else [self.axis]
+        for axis in axes:
+            if not -rank <= axis < rank:
+                raise ValueError(
+                    f"Axis {axis} is out of bounds for inputs of rank {rank}. Received: "
+                    f"axis={self.axis}"
+                )
+        return sorted(axis % rank for axis in axes)
+
+    def build(self, input_shape):
+        sizes = tensor_shape.as_shape(input_shape).as_list()
+        shape = [sizes[axis] for axis in self._axes(len(sizes))]
+        self.scale = self.add_weight("scale", shape, initializer="ones")
+        self.built = True
+
+    def call(self, inputs):
+        rank, wide = inputs.shape.rank, inputs
+        axes = self._axes(rank)
+        if inputs.dtype.size < 4:  # squares of half-precision numbers overflow
+            wide = cast(inputs, "float32")
+        mean = op("Mean", op("Square", wide), axes, keep_dims=True)
+        result = wide * op("Rsqrt", mean + self.epsilon)
+        sizes = [size if i in axes else 1 for i, size in enumerate(inputs.shape.as_list())]
+        scale = op("Reshape", cast(self.scale, wide.dtype), sizes)
+        return cast(result * scale, inputs.dtype)
+
+    def get_config(self) -> dict[str, Any]:
+        return {**super().get_config(), "axis": self.axis, "epsilon": self.epsilon}
+
+
 @named("UnitNormalization")
 class UnitNormalization(Layer):
     """Scales vectors along an axis to an L2 norm of 1.

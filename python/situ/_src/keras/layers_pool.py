@@ -221,7 +221,8 @@ class _Cropping(_Border):
     """Removes the borders.
 
     Args:
-      cropping: An int for all sides, an int per dimension, or a pair (before, after) per dimension.
+      cropping: An int for all sides, an int per dimension, or a pair (before, after) per dimension;
+        default: 1, for images 0.
       data_format: "channels_last" or "channels_first".
 
     Call arguments:
@@ -230,7 +231,9 @@ class _Cropping(_Border):
 
     ARGUMENT = "cropping"
 
-    def __init__(self, cropping=1, data_format=None, **kwargs):
+    def __init__(self, cropping=None, data_format=None, **kwargs):
+        if cropping is None:
+            cropping = 0 if self.RANK == 2 else 1
         super().__init__(cropping, data_format, **kwargs)
         self.cropping = self.amount
 

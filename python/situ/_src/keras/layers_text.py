@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""layers_text.py: StringLookup, IntegerLookup, TextVectorization and Hashing. Lookups run in Python
-on the host."""
+"""layers_text.py: StringLookup, IntegerLookup, TextVectorization, Hashing and HashedCrossing.
+Lookups run in Python on the host."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from typing import Any, Callable
 
 import numpy
 
-from situ._src.framework import tensor_shape
+from situ._src.framework import api, tensor_shape
 from situ._src.framework.keywords import unsupported
 from situ._src.keras import context
+from situ._src.keras.layer import Layer
 from situ._src.keras.layers_normalize import Adapting, encoded, named
 from situ._src.ops.array_ops import cast, convert_to_tensor, op
 from situ._src.ops.script_ops import py_func
@@ -515,4 +516,125 @@ class Hashing(Lookup):
             "mask_value": self.mask_value,
             "output_mode": self.output_mode,
             "dtype": self.output_dtype,
+        }
+
+
+_HASH_KEY, _MULTIPLIER = 0xDECAFCAFFE, 0xC6A4A7935BD1E995
+
+
+def _fingerprint(values):
+    """Returns the 64-bit fingerprints of strings; integers are their own."""
+    if values.dtype.name != "string":
+        return cast(cast(values, "int64"), "uint64")
+    size = 1 << 62  # two remainders give all 64 bits
+    low, other = (
+        op("StringToHashBucketFast", values, num_buckets=count) for count in (size, size - 1)
+    )
+    high = op("FloorMod", other - low, convert_to_tensor(size - 1, "int64"))
+    return cast(low, "uint64") + cast(high, "uint64") * convert_to_tensor(size, "uint64")
+
+
+def _combined(first, second):
+    """Returns the fingerprint of two fingerprints, as TensorFlow's FingerprintCat64."""
+    times = convert_to_tensor(_MULTIPLIER, "uint64")
+    shift = convert_to_tensor(47, "uint64")
+    mixed = lambda x: op("BitwiseXor", x, op("RightShift", x, shift))
+    result = op("BitwiseXor", first, times)
+    result = op("BitwiseXor", result, mixed(second * times) * times) * times
+    return mixed(mixed(result) * times)
+
+
+@named("HashedCrossing")
+class HashedCrossing(Layer):
+    """Maps combinations of features to bins by a hash.
+
+    Args:
+      num_bins: Number of bins.
+      output_mode: "int" or "one_hot".
+      sparse: Only False is supported.
+      name: Name of the layer.
+      dtype: Type of the outputs; default: int64, floatx for "one_hot".
+
+    Call arguments:
+      inputs: List of at least two tensors of integers or strings, of shape `()`, `(batch,)` or
+        `(batch, 1)`.
+
+    Raises:
+      NotImplementedError: If sparse is set.
+      ValueError: If output_mode is unknown, or the inputs do not fit.
+    """
+
+    def __init__(
+        self,
+        num_bins: int,
+        output_mode: str = "int",
+        sparse: bool = False,
+        name: str | None = None,
+        dtype: Any = None,
+        **kwargs,
+    ) -> None:
+        unsupported("HashedCrossing", sparse=(sparse, False))
+        if output_mode not in ("int", "one_hot"):
+            raise ValueError(
+                f"Unknown value for `output_mode` argument of layer HashedCrossing: {output_mode}. "
+                "Allowed values are: ('int', 'one_hot')."
+            )
+        if dtype is None:
+            dtype = "int64" if output_mode == "int" else context.setting("float")
+        super().__init__(name=name, dtype=dtype, **kwargs)
+        self.num_bins, self.output_mode, self.sparse = num_bins, output_mode, sparse
+
+    def _cast(self, inputs):
+        return inputs
+
+    def _checked(self, inputs):
+        """Returns the inputs as tensors of equal shape."""
+        if not isinstance(inputs, (list, tuple)):
+            raise ValueError(
+                "`HashedCrossing` should be called on a list or tuple of inputs. Received: "
+                f"inputs={inputs}"
+            )
+        if len(inputs) < 2:
+            raise ValueError(
+                "`HashedCrossing` should be called on at least two inputs. Received: "
+                f"inputs={inputs}"
+            )
+        inputs = [x if hasattr(x, "_situ_tensors_") else convert_to_tensor(x) for x in inputs]
+        wrong = f" Received: inputs={inputs}"
+        if any(hasattr(x, "_situ_tensors_") for x in inputs):
+            raise ValueError("All `HashedCrossing` inputs should be dense tensors." + wrong)
+        sizes = inputs[0].shape.as_list()
+        if len(sizes) > 2 or len(sizes) == 2 and sizes[-1] != 1:
+            raise ValueError(
+                "All `HashedCrossing` inputs should have shape `()`, `(batch_size)` or "
+                "`(batch_size, 1)`." + wrong
+            )
+        if any(x.shape.as_list() != sizes for x in inputs[1:]):
+            raise ValueError("All `HashedCrossing` inputs should have equal shape." + wrong)
+        if not all(x.dtype.is_integer or x.dtype.name == "string" for x in inputs):
+            raise ValueError(
+                "All `HashedCrossing` inputs should have an integer or string dtype." + wrong
+            )
+        return inputs
+
+    def call(self, inputs):
+        inputs = self._checked(inputs)
+        result = convert_to_tensor(_HASH_KEY, "uint64")
+        for values in inputs:
+            result = _combined(result, _fingerprint(values))
+        bins = op("Mod", result, convert_to_tensor(self.num_bins, "uint64"))
+        bins = cast(bins, "int64")
+        if self.output_mode == "int":
+            return cast(bins, self.dtype)
+        if bins.shape.rank == 2:
+            bins = op("Squeeze", bins, [1])
+        return api.named("one_hot")(bins, self.num_bins, dtype=self.dtype)
+
+    def get_config(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "num_bins": self.num_bins,
+            "output_mode": self.output_mode,
+            "sparse": self.sparse,
+            "dtype": self.dtype,
         }

@@ -306,6 +306,7 @@ _loss_class(
     "Tversky", losses.tversky, "tversky", {"alpha": 0.5, "beta": 0.5, "axis": None}, last=("axis",)
 )
 _loss_class("Hinge", losses.hinge, "hinge", {})
+_loss_class("CTC", losses.ctc, "ctc", {})
 _loss_class("SquaredHinge", losses.squared_hinge, "squared_hinge", {})
 _loss_class("CategoricalHinge", losses.categorical_hinge, "categorical_hinge", {})
 _loss_class("Huber", losses.huber, "huber_loss", {"delta": 1.0})
@@ -313,6 +314,76 @@ _loss_class("LogCosh", losses.log_cosh, "log_cosh", {})
 _loss_class("Poisson", losses.poisson, "poisson", {})
 _loss_class("KLDivergence", losses.kl_divergence, "kl_divergence", {})
 _loss_class("CosineSimilarity", losses.cosine_similarity, "cosine_similarity", {"axis": -1})
+
+
+class Circle(LossFunctionWrapper):
+    """Circle loss of embeddings of length 1; see `circle`.
+
+    Args:
+      gamma: Scale of the loss.
+      margin: Relaxation factor.
+      remove_diagonal: Whether an embedding is not compared with that of the same index.
+      reduction: How the losses of the examples are combined.
+      name: Name of the loss.
+      dtype: Type of the computation.
+
+    Raises:
+      TypeError: If y_true, y_pred and the references have wrong ranks.
+    """
+
+    def __init__(
+        self,
+        gamma: Any = 80.0,
+        margin: Any = 0.4,
+        remove_diagonal: bool = True,
+        reduction: str | None = "sum_over_batch_size",
+        name: str | None = "circle",
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(
+            losses.circle,
+            reduction,
+            name,
+            dtype,
+            gamma=gamma,
+            margin=margin,
+            remove_diagonal=remove_diagonal,
+        )
+        self.gamma, self.margin, self.remove_diagonal = gamma, margin, remove_diagonal
+
+    def call(self, y_true, y_pred):
+        return self.fn(y_true, y_pred, **self._fn_kwargs)
+
+
+class CategoricalGeneralizedCrossEntropy(LossFunctionWrapper):
+    """Generalized cross entropy; see `categorical_generalized_cross_entropy`.
+
+    Args:
+      q: Between 0 and 1, exclusive.
+      reduction: How the losses of the examples are combined.
+      name: Name of the loss.
+      dtype: Type of the computation.
+
+    Raises:
+      ValueError: If q is not between 0 and 1.
+    """
+
+    def __init__(
+        self,
+        q: Any = 0.5,
+        reduction: str | None = "sum_over_batch_size",
+        name: str | None = "categorical_generalized_cross_entropy",
+        dtype: Any = None,
+    ) -> None:
+        if not 0 < q < 1:
+            raise ValueError("q must be in the interval (0, 1)")
+        super().__init__(losses.categorical_generalized_cross_entropy, reduction, name, dtype, q=q)
+        self.q = q
+
+
+for _kind in (Circle, CategoricalGeneralizedCrossEntropy):
+    KIND.add(_kind)
+    export("keras.losses." + _kind.__name__)(_kind)
 
 
 def as_loss(identifier):

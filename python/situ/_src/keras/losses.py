@@ -596,4 +596,110 @@ def tversky(y_true: Any, y_pred: Any, alpha=0.5, beta=0.5, axis: Any = None):
     return 1.0 - shared / (shared + only_true * alpha + only_pred * beta + EPSILON)
 
 
+def _pair_masks(labels, others, is_diagonal_removed):
+    """Returns the masks of pairs of equal and of different labels."""
+    labels, others = (op("Reshape", cast(x, "int32"), [-1]) for x in (labels, others))
+    same = op("Equal", op("ExpandDims", labels, 1), op("ExpandDims", others, 0))
+    different = op("LogicalNot", same)
+    if is_diagonal_removed:
+        rows, columns = op("Shape", labels)[0], op("Shape", others)[0]
+        eye = function("eye")(rows, columns, dtype="bool")
+        same = op("LogicalAnd", same, op("LogicalNot", eye))
+    return same, different
+
+
+@named("circle", metric=False)
+def circle(
+    y_true: Any,
+    y_pred: Any,
+    ref_labels: Any = None,
+    ref_embeddings: Any = None,
+    remove_diagonal: bool = True,
+    gamma: Any = 80,
+    margin: Any = 0.4,
+):
+    """Circle loss of embeddings of length 1: small distances within a class, large ones between
+    classes. Examples with a loss of 0 are masked.
+
+    Args:
+      y_true: Integer labels.
+      y_pred: Embeddings.
+      ref_labels: Labels of the embeddings to compare with; default: y_true.
+      ref_embeddings: Embeddings to compare with; default: y_pred.
+      remove_diagonal: Whether an embedding is not compared with that of the same index.
+      gamma: Scale of the loss.
+      margin: Relaxation factor.
+
+    Returns:
+      Tensor with one value per example.
+    """
+    y_pred = convert_to_tensor(y_pred)
+    others = y_pred if ref_embeddings is None else convert_to_tensor(ref_embeddings, y_pred.dtype)
+    labels = y_true if ref_labels is None else ref_labels
+    distances = 1.0 - op("MatMul", y_pred, others, transpose_b=True)
+    distances = op("Maximum", distances, convert_to_tensor(0.0, distances.dtype))
+    same, different = _pair_masks(y_true, labels, remove_diagonal)
+    zero, least = (convert_to_tensor(v, distances.dtype) for v in (0.0, float("-inf")))
+    near = op("Maximum", distances + margin, zero) * (distances - margin) * gamma
+    far = op("Maximum", (1.0 + margin) - distances, zero) * ((1.0 - margin) - distances) * gamma
+    parts = [
+        function("reduce_logsumexp")(op("SelectV2", mask, value, least), axis=1)
+        for mask, value in ((same, near), (different, far))
+    ]
+    result = op("Softplus", parts[0] + parts[1])
+    set_mask(result, result > 0.0)
+    return result
+
+
+@named("categorical_generalized_cross_entropy", metric=False)
+def categorical_generalized_cross_entropy(y_true: Any, y_pred: Any, q: Any):
+    """Generalized cross entropy, `(1 - p ** q) / q` with the probability p of the true class, which
+    noisy labels disturb less.
+
+    Args:
+      y_true: Class ids.
+      y_pred: Probabilities of the classes.
+      q: Between 0, cross entropy, and 1, absolute error.
+
+    Returns:
+      Tensor with one value per example.
+    """
+    y_pred = convert_to_tensor(y_pred)
+    classes = op("Shape", y_pred)[y_pred.shape.rank - 1]
+    hot = function("one_hot")(cast(y_true, "int32"), classes, dtype=y_pred.dtype)
+    chosen = op("Sum", y_pred * hot, [-1])
+    return (1.0 - op("Pow", chosen, convert_to_tensor(q, y_pred.dtype))) / q
+
+
+@named("ctc", metric=False)
+def ctc(y_true: Any, y_pred: Any):
+    """Connectionist temporal classification: the loss of unaligned sequences of labels.
+
+    Args:
+      y_true: Labels of shape `(batch, length)`, with 0 as padding.
+      y_pred: Scores of shape `(batch, steps, classes)`; class 0 is the blank.
+
+    Returns:
+      Tensor with one value per example.
+
+    Raises:
+      ValueError: If the ranks are wrong.
+    """
+    y_true, y_pred = cast(y_true, "int32"), convert_to_tensor(y_pred)
+    if y_true.shape.rank != 2:
+        raise ValueError(
+            "Targets `y_true` must be a tensor of shape `(batch_size, max_length)` in integer "
+            f"format. Received: y_true.shape={y_true.shape}"
+        )
+    if y_pred.shape.rank != 3:
+        raise ValueError(
+            "Logits `y_pred` must be a tensor of shape `(batch_size, max_length, num_classes)`. "
+            f"Received: y_pred.shape={y_pred.shape}"
+        )
+    sizes = op("Shape", y_pred)
+    lengths = op("Sum", cast(op("NotEqual", y_true, convert_to_tensor(0)), "int32"), [-1])
+    steps = op("Fill", sizes[:1], sizes[1])
+    return function("keras3.ops.ctc_loss")(y_true, y_pred, lengths, steps, mask_index=0)
+
+
 KIND.export("losses")

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""metrics_scores.py: F-scores (FBetaScore, F1Score) and R2Score."""
+"""metrics_scores.py: F-scores (FBetaScore, F1Score), R2Score and correlations."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from situ._src.keras import losses
 from situ._src.keras.losses import squeeze_or_expand
-from situ._src.keras.metrics import Metric, named, to_floatx
-from situ._src.ops.array_ops import cast, op
+from situ._src.keras.metrics import MeanMetricWrapper, Metric, named, to_floatx
+from situ._src.keras.registry import keras_export
+from situ._src.ops.array_ops import cast, convert_to_tensor, op
 
 
 def _matrices(metric, y_true, y_pred):
@@ -190,3 +192,83 @@ class R2Score(Metric):
             "class_aggregation": self.class_aggregation,
             "num_regressors": self.num_regressors,
         }
+
+
+def _centered(y_true, y_pred, axis):
+    """Returns labels and predictions as tensors, and their means."""
+    y_pred = convert_to_tensor(y_pred)
+    y_true = cast(y_true, y_pred.dtype)
+    y_true, y_pred = losses.squeeze_or_expand(y_true, y_pred)
+    axes = [axis] if isinstance(axis, int) else list(axis)
+    means = [op("Mean", t, axes, keep_dims=True) for t in (y_true, y_pred)]
+    return y_true, y_pred, *means, axes
+
+
+@keras_export("metrics.pearson_correlation")
+def pearson_correlation(y_true: Any, y_pred: Any, axis: Any = -1):
+    """Returns the Pearson correlation of labels and predictions.
+
+    Args:
+      y_true: Labels.
+      y_pred: Predictions.
+      axis: Axis or axes of the observations.
+    """
+    y_true, y_pred, *means, axes = _centered(y_true, y_pred, axis)
+    parts = [t - mean for t, mean in zip((y_true, y_pred), means)]
+    scaled = [
+        part / op("Sqrt", op("Mean", op("Square", part), axes, keep_dims=True)) for part in parts
+    ]
+    return op("Mean", scaled[0] * scaled[1], axes)
+
+
+@keras_export("metrics.concordance_correlation")
+def concordance_correlation(y_true: Any, y_pred: Any, axis: Any = -1):
+    """Returns the concordance correlation of labels and predictions.
+
+    Args:
+      y_true: Labels.
+      y_pred: Predictions.
+      axis: Axis or axes of the observations.
+    """
+    y_true, y_pred, *means, axes = _centered(y_true, y_pred, axis)
+    spreads = [
+        op("Mean", op("SquaredDifference", t, mean), axes, keep_dims=True)
+        for t, mean in zip((y_true, y_pred), means)
+    ]
+    shared = (y_true - means[1]) * (y_pred - means[1])
+    total = spreads[0] + spreads[1] + op("SquaredDifference", *means) + losses.EPSILON
+    return op("Mean", shared * 2.0 / total, axes)
+
+
+@named("PearsonCorrelation", v2=False)
+class PearsonCorrelation(MeanMetricWrapper):
+    """Mean of the Pearson correlations of labels and predictions.
+
+    Args:
+      name: Name of the metric.
+      dtype: Type of the state.
+      axis: Axis or axes of the observations.
+    """
+
+    def __init__(
+        self, name: str | None = "pearson_correlation", dtype: Any = None, axis: Any = -1
+    ) -> None:
+        super().__init__(pearson_correlation, name, dtype, axis=axis)
+        self.axis = axis
+
+
+@named("ConcordanceCorrelation", v2=False)
+class ConcordanceCorrelation(MeanMetricWrapper):
+    """Mean of the concordance correlations of labels and predictions.
+
+    Args:
+      name: Name of the metric.
+      dtype: Type of the state.
+      axis: Axis or axes of the observations.
+    """
+
+    def __init__(
+        self, name: str | None = "concordance_correlation", dtype: Any = None, axis: Any = -1
+    ) -> None:
+        super().__init__(concordance_correlation, name, dtype, axis=axis)
+        self.axis = axis

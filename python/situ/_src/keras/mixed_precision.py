@@ -30,12 +30,12 @@ class Policy:
     """The type that a layer computes in, and that of its weights.
 
     Args:
-      name: a floating point type, or "mixed_float16": computations in float16, weights in float32.
+      name: a floating point type, or "mixed_float16" or "mixed_bfloat16": computations in that
+        type, weights in float32.
       loss_scale: only None and "auto" are supported; LossScaleOptimizer scales losses.
 
     Raises:
-      NotImplementedError: loss_scale is set, or the name asks for bfloat16, which situ has no
-        kernels for.
+      NotImplementedError: loss_scale is set.
       TypeError: the name is not a string.
       ValueError: the name is unknown.
     """
@@ -48,11 +48,6 @@ class Policy:
             raise TypeError(
                 f"'name' must be a string, such as 'mixed_float16'. Received: "
                 f"name={name} (of type {type(name)})"
-            )
-        if "bfloat16" in name:
-            raise NotImplementedError(
-                f"The policy '{name}' computes in bfloat16, which situ does "
-                "not support. Use 'mixed_float16' or 'float32'."
             )
         if name not in _MIXED:
             try:

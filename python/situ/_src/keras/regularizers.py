@@ -85,6 +85,52 @@ class L2(L1L2):
         return {"l2": self.l2}
 
 
+@keras_export("regularizers.OrthogonalRegularizer", "regularizers.orthogonal_regularizer")
+class OrthogonalRegularizer(Regularizer):
+    """Penalty on rows, or columns, of a matrix that are not orthogonal: the mean absolute cosine
+    of all pairs.
+
+    Args:
+      factor: Factor.
+      mode: "rows" or "columns".
+
+    Raises:
+      ValueError: If mode is unknown, factor is not a number, or the weights are not a matrix.
+    """
+
+    def __init__(self, factor=0.01, mode="rows"):
+        if not isinstance(factor, (float, int)) or factor < 0:
+            raise ValueError(
+                f"Invalid value for argument factor: expected a non-negative float. Received: "
+                f"factor={factor}"
+            )
+        if mode not in ("rows", "columns"):
+            raise ValueError(
+                'Invalid value for argument `mode`. Expected one of {"rows", "columns"}. '
+                f"Received: mode={mode}"
+            )
+        self.factor, self.mode = float(factor), mode
+
+    def __call__(self, x):
+        x = convert_to_tensor(x)
+        if x.shape.rank != 2:
+            raise ValueError(
+                "Inputs to OrthogonalRegularizer must have rank 2. Received: inputs.shape="
+                f"{tuple(x.shape.as_list())}"
+            )
+        axis, size = (1, x.shape.as_list()[0]) if self.mode == "rows" else (0, x.shape.as_list()[1])
+        squares = op("Sum", op("Square", x), [axis], keep_dims=True)
+        x = x * op("Rsqrt", op("Maximum", squares, convert_to_tensor(1e-12, x.dtype)))
+        is_rows = self.mode == "rows"
+        product = op("MatMul", x, x, transpose_a=not is_rows, transpose_b=is_rows)
+        off = op("MatrixSetDiag", product, op("ZerosLike", op("MatrixDiagPart", product)))
+        pairs = size * (size - 1.0) / 2.0
+        return op("Sum", op("Abs", off)) * (self.factor * 0.5 / pairs)
+
+    def get_config(self) -> dict[str, Any]:
+        return {"factor": self.factor, "mode": self.mode}
+
+
 @keras_export("regularizers.l1_l2")
 def l1_l2(l1=0.01, l2=0.01):
     """Returns the regularizer L1L2(l1, l2)."""
@@ -98,6 +144,8 @@ for _name, _thing in (
     ("l2", L2),
     ("L1L2", L1L2),
     ("l1_l2", l1_l2),
+    ("OrthogonalRegularizer", OrthogonalRegularizer),
+    ("orthogonal_regularizer", OrthogonalRegularizer),
 ):
     KIND.add(_thing, _name)
 KIND.export("regularizers")

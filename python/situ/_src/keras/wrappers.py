@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""wrappers.py: layers that wrap a layer: TimeDistributed and Bidirectional."""
+"""wrappers.py: layers that wrap layers: TimeDistributed, Bidirectional, SpectralNormalization,
+Pipeline."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from situ._src.framework import nest, tensor_shape
-from situ._src.keras import context
+from situ._src.keras import context, mixed_precision
 from situ._src.keras.layer import Layer
 from situ._src.keras.layers_core import named
 from situ._src.keras.registry import LAYERS, serialize_keras_object
-from situ._src.ops.array_ops import convert_to_tensor, op
+from situ._src.ops import init_ops
+from situ._src.ops.array_ops import cast, convert_to_tensor, op
 from situ._src.ops.ragged_tensor import RaggedTensor
 
 
@@ -190,3 +192,120 @@ class Bidirectional(Wrapper):
         if self._own_backward:
             config["backward_layer"] = serialize_keras_object(self.backward_layer)
         return config
+
+
+@named("SpectralNormalization")
+class SpectralNormalization(Wrapper):
+    """Divides the kernel of a layer by its largest singular value in each step of training.
+
+    Args:
+      layer: Layer with a kernel or embeddings.
+      power_iterations: Number of iterations that estimate the singular value.
+      **kwargs: Arguments of `Layer`.
+
+    Call arguments:
+      inputs: Inputs of the layer.
+      training: Whether to normalize the kernel.
+
+    Raises:
+      ValueError: If power_iterations is not positive, or the layer has no kernel.
+    """
+
+    def __init__(self, layer: Any, power_iterations: int = 1, **kwargs) -> None:
+        super().__init__(layer, **kwargs)
+        if power_iterations <= 0:
+            raise ValueError(
+                "`power_iterations` should be greater than zero. Received: "
+                f"`power_iterations={power_iterations}`"
+            )
+        self.power_iterations = power_iterations
+
+    def build(self, input_shape):
+        if not self.layer.built:
+            self.layer.build(input_shape)
+            self.layer.built = True
+        name = next((n for n in ("kernel", "embeddings") if hasattr(self.layer, n)), None)
+        if name is None:
+            raise ValueError(
+                f"{type(self.layer).__name__} object has no attribute 'kernel' nor 'embeddings'"
+            )
+        self.kernel = getattr(self.layer, name)
+        self.vector_u = self.add_weight(
+            "vector_u",
+            [1, self.kernel.shape.as_list()[-1]],
+            initializer=init_ops.TruncatedNormal(stddev=0.02),
+            trainable=False,
+        )
+        self.built = True
+
+    def call(self, inputs, training=None):
+        if training:
+            self._normalize()
+        result = self.layer(inputs)
+        return cast(result, inputs.dtype) if inputs.dtype.is_floating else result
+
+    def _normalize(self):
+        """Normalizes the kernel, unless it is 0."""
+        with mixed_precision.reading_as(None):
+            kernel, u = convert_to_tensor(self.kernel), convert_to_tensor(self.vector_u)
+            flat = op("Reshape", kernel, [-1])
+            is_zero = op("All", op("Equal", flat, op("ZerosLike", flat)), [0])
+            matrix, before, v = op("Reshape", kernel, [-1, kernel.shape.as_list()[-1]]), u, None
+            for _ in range(self.power_iterations):
+                v = _unit(op("MatMul", u, matrix, transpose_b=True))
+                u = _unit(op("MatMul", v, matrix))
+            sigma = op("MatMul", op("MatMul", v, matrix), u, transpose_b=True)
+            made = kernel / op("Reshape", sigma, [1] * kernel.shape.rank)
+            self.vector_u.assign(op("SelectV2", is_zero, before, u))
+            self.kernel.assign(op("SelectV2", is_zero, kernel, made))
+
+    def get_config(self) -> dict[str, Any]:
+        return {**super().get_config(), "power_iterations": self.power_iterations}
+
+
+def _unit(x):
+    """Divides by the L2 norm."""
+    squares = op("Sum", op("Square", x), [0, 1], keep_dims=True)
+    return x * op("Rsqrt", op("Maximum", squares, convert_to_tensor(1e-12, x.dtype)))
+
+
+@named("Pipeline")
+class Pipeline(Layer):
+    """Calls layers one after another, such as those that preprocess images.
+
+    Args:
+      layers: List of layers.
+      name: Name of the layer.
+
+    Call arguments:
+      inputs: Inputs of the first layer.
+      training: Passed to the layers that have such a parameter.
+    """
+
+    def __init__(self, layers: Any, name: str | None = None, **kwargs) -> None:
+        super().__init__(name=name, **kwargs)
+        self._pipeline_layers = list(layers)
+
+    layers = property(lambda s: s._pipeline_layers)
+
+    def _cast(self, inputs):
+        return inputs
+
+    def call(self, inputs, training=True, mask=None):
+        for layer in self._pipeline_layers:
+            known = layer._signature()
+            kwargs = {"training": training} if "training" in known else {}
+            if mask is not None and "mask" in known:
+                kwargs["mask"] = mask
+            inputs = layer(inputs, **kwargs)
+        return inputs
+
+    def get_config(self) -> dict[str, Any]:
+        layers = [serialize_keras_object(layer) for layer in self._pipeline_layers]
+        return {**super().get_config(), "layers": layers}
+
+    @classmethod
+    def from_config(cls, config: Any):
+        config = dict(config)
+        layers = [LAYERS.deserialize(layer) for layer in config.pop("layers")]
+        return cls(layers, **config)

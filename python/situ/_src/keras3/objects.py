@@ -32,6 +32,23 @@ for _short, _long in {
     alias(api.named("keras." + _long), _short)
 
 
+def _sigmoid_gates(name, place=8):
+    """Exports a recurrent layer whose gates have a sigmoid by default, as in Keras 3."""
+    base = api.named("keras.layers." + name)
+
+    def __init__(self, *args, **kwargs):
+        if len(args) < place:  # the argument is not among the positional ones
+            kwargs.setdefault("recurrent_activation", "sigmoid")
+        base.__init__(self, *args, **kwargs)
+
+    made = type(name, (base,), {"__init__": __init__, "__doc__": base.__doc__})
+    return keras3_export("layers." + name)(made)
+
+
+for _name in ("ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D"):
+    _sigmoid_gates(_name)
+
+
 class _SymbolicMeta(type):
     """Makes symbolic tensors instances of KerasTensor."""
 

@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test_keras3_layers.py: layers, optimizers, losses and metrics of Keras 3. Numbers were compared
+with those of Keras 3.15."""
+
+import numpy as np
+import pytest
+
+import situ as tf
+
+keras = tf.keras3
+layers = keras.layers
+
+
+def normal(*shape):
+    return np.random.RandomState(3).randn(*shape).astype("float32")
+
+
+def filled(layer, *inputs, **kwargs):
+    """Returns the output of a layer with fixed weights."""
+    layer(*inputs, **kwargs)
+    rng = np.random.RandomState(1)
+    values = [(rng.randn(*w.shape) * 0.4 + 0.2).astype("float32") for w in layer.get_weights()]
+    layer.set_weights(values)
+    return np.asarray(layer(*inputs, **kwargs))
+
+
+def checksum(y):
+    """Returns the sum of absolute values, and that of the values times their indices."""
+    y = y.astype("float64")
+    return np.abs(y).sum(), (y.ravel() * np.arange(y.size)).sum()
+
+
+CASES = {
+    "Conv3DTranspose": (
+        lambda: layers.Conv3DTranspose(2, 3, strides=2, padding="same"),
+        (2, 3, 4, 3, 2),
+        (817.3303, 64009.8418),
+    ),
+    "Conv3DTranspose.output_padding": (
+        lambda: layers.Conv3DTranspose(2, 3, strides=2, output_padding=1),
+        (2, 3, 3, 3, 2),
+        (1003.5876, 236129.6729),
+    ),
+    "ConvLSTM2D": (
+        lambda: layers.ConvLSTM2D(3, 2, padding="same", recurrent_activation="sigmoid"),
+        (2, 3, 5, 4, 2),
+        (47.3404, 2661.0391),
+    ),
+    "ConvLSTM3D": (
+        lambda: layers.ConvLSTM3D(3, 2, recurrent_activation="sigmoid"),
+        (2, 3, 4, 4, 4, 2),
+        (70.4573, 4553.6733),
+    ),
+    "MelSpectrogram": (
+        lambda: layers.MelSpectrogram(
+            fft_length=64, sequence_stride=16, sampling_rate=8000, num_mel_bins=10
+        ),
+        (2, 256),
+        (5679.2907, 1007787.5886),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_layers(name):
+    make, shape, want = CASES[name]
+    layer = make()
+    np.testing.assert_allclose(checksum(filled(layer, normal(*shape))), want, rtol=1e-5)
+    again = type(layer).from_config(layer.get_config())
+    assert again.get_config() == layer.get_config()
+    x = keras.Input(shape[1:])
+    assert keras.Model(x, make()(x)).predict(normal(*shape)).shape[0] == shape[0]
+
+
+def test_group_query_attention():
+    query, value = normal(2, 5, 6), normal(2, 7, 6)
+    result = filled(layers.GroupQueryAttention(4, 4, 2), query, value)
+    np.testing.assert_allclose(checksum(result), (118.0892, 2214.2369), rtol=1e-5)
+    layer = layers.GroupQueryAttention(4, 4, 2, use_gate=True, sliding_window=3)
+    result = filled(layer, query, query, use_causal_mask=True)
+    np.testing.assert_allclose(checksum(result), (45.1698, 37.9738), rtol=1e-4)
+    out, scores = layer(query, query, return_attention_scores=True)
+    assert scores.shape == (2, 4, 5, 5) and out.shape == (2, 5, 6)
+    with pytest.raises(ValueError, match="must be divisible"):
+        layers.GroupQueryAttention(4, 3, 2)
+    with pytest.raises(ValueError, match="sliding_window=0"):
+        layers.GroupQueryAttention(4, 4, 2, sliding_window=0)
+
+
+def test_rms_normalization():
+    x = normal(2, 3, 5)
+    want = x / np.sqrt((x**2).mean((1, 2), keepdims=True) + 0.1)
+    layer = layers.RMSNormalization(axis=[1, 2], epsilon=0.1)
+    np.testing.assert_allclose(layer(x), want, rtol=1e-5)
+    assert layer.scale.shape == (3, 5)
+    with pytest.raises(ValueError, match="out of bounds"):
+        layers.RMSNormalization(axis=4)(x)
+
+
+def test_spectral_normalization():
+    layer = layers.SpectralNormalization(layers.Dense(4), power_iterations=50)
+    x = normal(3, 5)
+    layer(x)
+    before = layer.layer.kernel.numpy()
+    layer(x, training=True)
+    after = layer.layer.kernel.numpy()
+    np.testing.assert_allclose(np.linalg.svd(after)[1][0], 1.0, rtol=1e-4)
+    np.testing.assert_allclose(after, before / np.linalg.svd(before)[1][0], rtol=1e-4)
+    with pytest.raises(ValueError, match="power_iterations=0"):
+        layers.SpectralNormalization(layers.Dense(4), power_iterations=0)
+    with pytest.raises(ValueError, match="no attribute 'kernel'"):
+        layers.SpectralNormalization(layers.ReLU())(x)
+
+
+def test_reversible_embedding():
+    layer = layers.ReversibleEmbedding(8, 4, logit_soft_cap=2.0)
+    vectors = layer(np.array([[1, 2], [3, 0]]))
+    table = layer.embeddings.numpy()
+    want = np.tanh(vectors.numpy() @ table.T / 2.0) * 2.0
+    np.testing.assert_allclose(layer(vectors, reverse=True), want, rtol=1e-5)
+    untied = layers.ReversibleEmbedding(8, 4, tie_weights=False)
+    untied(np.array([1]))
+    assert len(untied.weights) == 2
+
+
+def test_adaptive_pooling():
+    x = normal(2, 7, 5, 3)
+    result = layers.AdaptiveMaxPooling2D((2, 3))(x).numpy()
+    assert result.shape == (2, 2, 3, 3)
+    np.testing.assert_allclose(result[:, 0, 0], x[:, :4, :2].max((1, 2)))
+    result = layers.AdaptiveAveragePooling1D(3)(normal(2, 7, 3)).numpy()
+    np.testing.assert_allclose(result[:, 1], normal(2, 7, 3)[:, 2:5].mean(1), rtol=1e-5)
+    assert layers.AdaptiveAveragePooling3D(2)(normal(2, 5, 4, 3, 2)).shape == (2, 2, 2, 2, 2)
+    with pytest.raises(ValueError, match="Invalid data_format"):
+        layers.AdaptiveMaxPooling1D(2, data_format="first")
+
+
+def test_hashed_crossing():
+    layer = layers.HashedCrossing(num_bins=5)
+    first = np.array(["A", "B", "A", "B", "A"])
+    assert layer([first, np.array([101, 101, 101, 102, 102])]).numpy().tolist() == [1, 4, 1, 1, 3]
+    hot = layers.HashedCrossing(num_bins=5, output_mode="one_hot")
+    result = hot([first, np.array([101, 101, 101, 102, 102])])
+    assert result.numpy().argmax(-1).tolist() == [1, 4, 1, 1, 3]
+    with pytest.raises(ValueError, match="at least two inputs"):
+        layer([first])
+    with pytest.raises(ValueError, match="equal shape"):
+        layer([first, np.array([1, 2])])
+    with pytest.raises(NotImplementedError, match="sparse"):
+        layers.HashedCrossing(5, sparse=True)
+
+
+def test_stft_spectrogram():
+    x = normal(2, 128, 1)
+    layer = layers.STFTSpectrogram(
+        mode="magnitude", frame_length=32, frame_step=16, window="hamming", scaling=None
+    )
+    frames = np.stack([x[:, i : i + 32, 0] for i in range(0, 97, 16)], 1)
+    want = np.abs(np.fft.rfft(frames * np.hamming(32)))
+    np.testing.assert_allclose(layer(x), want, rtol=1e-3, atol=1e-3)
+    wide = layers.STFTSpectrogram(
+        mode="stft", frame_length=32, fft_length=64, expand_dims=True, padding="same"
+    )
+    assert wide(normal(2, 128, 3)).shape == (2, 8, 66, 3)
+    with pytest.raises(ValueError, match="mode=phase"):
+        layers.STFTSpectrogram(mode="phase")
+    with pytest.raises(ValueError, match="frame_step=300"):
+        layers.STFTSpectrogram(frame_step=300)
+
+
+def test_pipeline():
+    layer = layers.Pipeline([layers.Rescaling(2.0), layers.Rescaling(0.5, 1.0)])
+    np.testing.assert_allclose(layer(normal(2, 4)), normal(2, 4) + 1.0, rtol=1e-5)
+    again = layers.Pipeline.from_config(layer.get_config())
+    np.testing.assert_allclose(again(normal(2, 4)), normal(2, 4) + 1.0, rtol=1e-5)
+
+
+OPTIMIZERS = {
+    "lion": (lambda o: o.Lion(0.01), [6.34536, 5.94892, 5.54935]),
+    "lamb": (lambda o: o.Lamb(0.02), [6.30577, 5.24827, 4.27990]),
+    "adafactor": (lambda o: o.Adafactor(0.05), [6.18750, 4.28826, 2.96781]),
+    "adafactor.fixed": (
+        lambda o: o.Adafactor(0.5, relative_step=False, clip_threshold=0.5),
+        [6.61285, 2.41560, 1.89347],
+    ),
+    "muon": (lambda o: o.Muon(0.05), [6.23984, 5.43612, 4.74535]),
+    "muon.plain": (
+        lambda o: o.Muon(0.05, nesterov=False, rms_rate=None, ns_steps=3, weight_decay=None),
+        [6.23363, 5.14743, 4.24562],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_optimizers(name):
+    make, want = OPTIMIZERS[name]
+    rng = np.random.RandomState(0)
+    x = keras.Input([4])
+    model = keras.Model(x, layers.Dense(2)(layers.Dense(6, activation="tanh")(x)))
+    model.set_weights([rng.randn(*w.shape).astype("float32") for w in model.get_weights()])
+    data, labels = rng.randn(8, 4).astype("float32"), rng.randn(8, 2).astype("float32")
+    optimizer = make(keras.optimizers)
+    model.compile(optimizer, "mse")
+    history = model.fit(data, labels, batch_size=4, epochs=3, shuffle=False, verbose=0)
+    np.testing.assert_allclose(history.history["loss"], want, rtol=1e-4)
+    again = type(optimizer).from_config(optimizer.get_config())
+    assert again.get_config() == optimizer.get_config()
+
+
+def test_schedule_free_adamw_averages():
+    w = tf.Variable([1.0])
+    optimizer = keras.optimizers.ScheduleFreeAdamW(0.1, warmup_steps=2)
+    for _ in range(200):
+        optimizer.apply([2.0 * w], [w])
+    assert abs(float(w[0])) < 0.1
+    with pytest.raises(ValueError, match="beta_1=0"):
+        keras.optimizers.Lion(beta_1=0)
+
+
+def test_losses_and_metrics():
+    rng = np.random.RandomState(0)
+    e = rng.randn(6, 4).astype("float32")
+    e /= np.linalg.norm(e, axis=1, keepdims=True)
+    y = np.array([0, 1, 0, 1, 2, 2])
+    each = keras.losses.circle(y, e).numpy()
+    assert each.shape == (6,) and (each >= 0).all()
+    kept = each[each > 0]
+    np.testing.assert_allclose(keras.losses.Circle()(y, e), kept.mean(), rtol=1e-5)
+    p = np.full([6, 3], 1 / 3, "float32")
+    want = (1 - (1 / 3) ** 0.7) / 0.7
+    gce = keras.losses.CategoricalGeneralizedCrossEntropy(q=0.7)
+    np.testing.assert_allclose(gce(y, p), want, rtol=1e-5)
+    with pytest.raises(ValueError, match="interval"):
+        keras.losses.CategoricalGeneralizedCrossEntropy(q=1.5)
+    scores = keras.losses.ctc(np.array([[1, 2, 0]]), np.zeros([1, 6, 5], "float32"))
+    assert scores.shape == (1,) and float(scores[0]) > 0
+    a, b = rng.randn(4, 5).astype("float32"), rng.randn(4, 5).astype("float32")
+    want = [np.corrcoef(x, y)[0, 1] for x, y in zip(a, b)]
+    np.testing.assert_allclose(keras.metrics.pearson_correlation(a, b), want, rtol=1e-4)
+    metric = keras.metrics.PearsonCorrelation()
+    metric.update_state(a, b)
+    np.testing.assert_allclose(metric.result(), np.mean(want), rtol=1e-4)
+    assert keras.metrics.ConcordanceCorrelation(axis=0).get_config()["axis"] == 0
+    regularizer = keras.regularizers.OrthogonalRegularizer(0.5)
+    np.testing.assert_allclose(regularizer(np.eye(3, dtype="float32")), 0.0)
+    np.testing.assert_allclose(regularizer(np.ones([3, 2], "float32")), 0.5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16"])
+def test_mixed_precision_policies(policy):
+    keras.mixed_precision.set_global_policy(policy)
+    try:
+        x = keras.Input([8, 8, 3])
+        h = layers.Conv2D(4, 3, activation="relu")(x)
+        h = layers.BatchNormalization()(h)
+        h = layers.RMSNormalization()(layers.Flatten()(h))
+        model = keras.Model(x, layers.Dense(3, activation="softmax")(h))
+    finally:
+        keras.mixed_precision.set_global_policy("float32")
+    compute = policy[len("mixed_") :]
+    out = model(normal(4, 8, 8, 3))
+    assert out.dtype.name == compute and model.layers[1].compute_dtype == compute
+    assert {w.dtype.name for w in model.weights} == {"float32"}
+    model.compile("sgd", "sparse_categorical_crossentropy")
+    is_scaled = isinstance(model.optimizer, tf.keras.mixed_precision.LossScaleOptimizer)
+    assert is_scaled == (policy == "mixed_float16")
+    history = model.fit(normal(4, 8, 8, 3), np.arange(4) % 3, epochs=5, verbose=0)
+    assert history.history["loss"][-1] < history.history["loss"][0]
+
+
+def test_default_of_cropping():
+    assert layers.Cropping2D()(normal(2, 4, 4, 3)).shape == (2, 4, 4, 3)
+    assert layers.Cropping1D()(normal(2, 4, 3)).shape == (2, 2, 3)
