@@ -76,6 +76,21 @@ situ_status all_reduce_prepare(struct frame *frame) SITU_MUST_USE;
 /* Executes an all-reduce command: the last one of an all-reduce enqueues it on all devices. */
 situ_status all_reduce_run(struct frame *frame, int32_t index, bool *is_last) SITU_MUST_USE;
 
+/* Runs a command unless the run is cancelled. Returns false if the run must end. */
+bool frame_try_command(struct frame *frame, int32_t index, situ_status *status);
+
+/* Polls for cancellation: then frame->error is set. */
+bool frame_is_cancelled(struct frame *frame);
+
+/* Before a command: waits for others on which it depends, and records the start time. After it:
+ * records the end time and marks it for commands that wait for it. */
+situ_status frame_begin_command(struct frame *frame, int32_t index) SITU_MUST_USE;
+situ_status frame_finish_command(struct frame *frame, int32_t index) SITU_MUST_USE;
+
+/* Runs a range of commands as they become ready (dynamic_order.c). Returns false if the run must
+ * end. */
+bool dynamic_order_run(struct frame *frame, int32_t begin, int32_t end, situ_status *status);
+
 /* Runs host op `index` of the program. */
 situ_status host_ops_run(struct frame *frame, int32_t index) SITU_MUST_USE;
 

@@ -130,8 +130,7 @@ static situ_status stamp(struct frame *frame, const struct plan_command *command
   return NULL;
 }
 
-/* Records the end time of a command and marks it for commands that wait for it. */
-static situ_status finish_command(struct frame *frame, int32_t index) {
+situ_status frame_finish_command(struct frame *frame, int32_t index) {
   const struct plan_command *command = &frame->program->commands[index];
   const struct device *device = device_of(frame, command->device);
   if (frame->times) TRY(stamp(frame, command, &frame->times[2 * index + 1]));
@@ -147,22 +146,28 @@ static situ_status run_all_reduce(struct frame *frame, int32_t index) {
   if (!is_last) return NULL;
   const struct all_reduce *all_reduce =
       &frame->program->all_reduces[frame->program->commands[index].launch];
-  for (int32_t i = 0; i < all_reduce->n; i++) TRY(finish_command(frame, all_reduce->commands[i]));
+  for (int32_t i = 0; i < all_reduce->n; i++)
+    TRY(frame_finish_command(frame, all_reduce->commands[i]));
   return NULL;
+}
+
+situ_status frame_begin_command(struct frame *frame, int32_t index) {
+  const struct plan_command *command = &frame->program->commands[index];
+  if (command->n_waits) TRY(wait_for(frame, command));
+  return frame->times ? stamp(frame, command, &frame->times[2 * index]) : NULL;
 }
 
 static situ_status run_command(struct frame *frame, int32_t index) {
   const struct plan_command *command = &frame->program->commands[index];
   struct device *device = device_of(frame, command->device);
-  if (command->n_waits) TRY(wait_for(frame, command));
-  if (frame->times) TRY(stamp(frame, command, &frame->times[2 * index]));
+  TRY(frame_begin_command(frame, index));
   if (command->kind == COMMAND_ALL_REDUCE) return run_all_reduce(frame, index);
   if (command->kind == COMMAND_CALL)
     TRY(device->backend->launch(device->handle, command->queue, frame->calls[index]));
   if (command->kind == COMMAND_COPY) TRY(copy(frame, command));
   if (command->kind == COMMAND_HOST) TRY(host_ops_run(frame, command->launch));
   if (command->kind == COMMAND_CHECK_NUMERICS) TRY(numerics_check_counts(frame, command));
-  return finish_command(frame, index);
+  return frame_finish_command(frame, index);
 }
 
 static const char *node_name(const struct frame *frame, int32_t index) {
@@ -185,63 +190,44 @@ static situ_status drain(struct frame *frame) {
   return status;
 }
 
-/* Runs a command unless the run is cancelled. Returns false if the run must end. */
-static bool try_command(struct frame *frame, int32_t index, situ_status *status) {
+bool frame_is_cancelled(struct frame *frame) {
   const situ_status stop =
       frame->cancellation ? cancellation_check_if_due(frame->cancellation) : NULL;
   if (stop) set_error(frame, stop);
-  if (stop) return false;
+  return stop != NULL;
+}
+
+bool frame_try_command(struct frame *frame, int32_t index, situ_status *status) {
+  if (frame_is_cancelled(frame)) return false;
   *status = run_command(frame, index);
   if (*status) *status = status_at_node(*status, node_name(frame, index));
   return !*status && !atomic_load_explicit(&frame->error, memory_order_relaxed);
 }
 
-static situ_status run_in_order(struct frame *frame, int32_t from) {
-  situ_status status = NULL;
-  for (int32_t i = from; i < frame->program->n_commands; i++)
-    if (!try_command(frame, i, &status)) break;
-  return status;
-}
-
-static bool is_ready(const struct plan_command *command, const bool *done) {
-  for (int32_t i = 0; i < command->n_dependencies; i++)
-    if (!done[command->dependencies[i]]) return false;
+/* Runs a range of commands in order. Returns false if the run must end. */
+static bool run_in_order(struct frame *frame, int32_t from, int32_t to, situ_status *status) {
+  for (int32_t i = from; i < to; i++)
+    if (!frame_try_command(frame, i, status)) return false;
   return true;
 }
 
-/* Runs commands as they become ready. A host op that would block is skipped and retried after
- * others have made progress; if none did, the first of them blocks for a while. */
-static situ_status run_dynamically(struct frame *frame, int32_t from) {
-  const int32_t n = frame->program->n_commands;
-  bool *done = calloc((size_t)n + 1, sizeof *done), is_running = true;
-  if (!done) return NO_MEMORY();
+/* Runs the commands before, in and after the range without a fixed order. */
+static situ_status run_partly_in_order(struct frame *frame, int32_t from) {
+  const struct program *program = frame->program;
+  const int32_t begin = from > program->dynamic_begin ? from : program->dynamic_begin;
+  const int32_t end = from > program->dynamic_end ? from : program->dynamic_end;
   situ_status status = NULL;
-  struct patience patience;
-  int32_t n_left = n - from, blocked = -1;
-  for (int32_t i = 0; i < from; i++) done[i] = true;
-  /* cppcheck-suppress autoVariables ; reset before the function returns */
-  frame->patience = &patience;
-  while (n_left && is_running && !status) {
-    const int32_t n_before = n_left, may_block = blocked;
-    blocked = -1;
-    for (int32_t i = from; i < n && is_running; i++) {
-      if (done[i] || !is_ready(&frame->program->commands[i], done)) continue;
-      patience = (struct patience){.waits = i == may_block};
-      is_running = try_command(frame, i, &status);
-      if (patience.turned_away && blocked < 0) blocked = i;
-      done[i] = !patience.turned_away;
-      n_left -= done[i];
-    }
-    if (n_left < n_before) blocked = -1;
-  }
-  frame->patience = NULL;
-  free(done);
+  if (run_in_order(frame, from, begin, &status) && dynamic_order_run(frame, begin, end, &status))
+    run_in_order(frame, end, program->n_commands, &status);
   return status;
 }
 
 static situ_status run_devices(struct frame *frame, int32_t from) {
-  situ_status status =
-      frame->program->dynamic_order ? run_dynamically(frame, from) : run_in_order(frame, from);
+  situ_status status = NULL;
+  if (frame->program->dynamic_order)
+    status = run_partly_in_order(frame, from);
+  else
+    run_in_order(frame, from, frame->program->n_commands, &status);
   const situ_status drain_status = drain(frame);
   const situ_status error = atomic_exchange(&frame->error, NULL);
   return status_first(error, status_first(status, drain_status));

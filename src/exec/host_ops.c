@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exec/frame.h"
+#include "exec/host_op_call.h"
 #include "exec/store.h"
 #include "exec/cancellation.h"
 #include "graph/eval.h"
@@ -49,15 +49,7 @@ static situ_tensor *tensor_of(const struct frame *frame, int32_t number) {
   return (situ_tensor *)slot->constant;
 }
 
-/* A call of a host op. */
-struct host_call {
-  const struct host_op *op;
-  const struct node *node;
-  struct operand *operands;
-  situ_tensor **tensors; /* inputs with a reference each, then outputs */
-};
-
-static situ_status get_inputs(const struct frame *frame, struct host_call *call_data) {
+static situ_status get_inputs(const struct frame *frame, struct host_op_call *call_data) {
   const struct host_op *op = call_data->op;
   for (int32_t i = 0; i < op->n_in; i++) {
     situ_tensor *tensor = frame->input_views[op->first_view + i];
@@ -89,7 +81,7 @@ static situ_status run_string_kernels(struct call *call, situ_tensor **out) {
   return status;
 }
 
-static situ_status check_output(const struct host_call *call_data, int32_t index) {
+static situ_status check_output(const struct host_op_call *call_data, int32_t index) {
   const struct host_op *op = call_data->op;
   const situ_tensor *tensor = call_data->tensors[op->n_in + index];
   const struct output *output = &call_data->node->outputs[index];
@@ -121,7 +113,7 @@ static situ_status copy_to_device(const struct frame *frame, const struct slot *
 }
 
 /* Fails if an output contains NaN or infinities. Ops with OP_ANYWHERE only forward values. */
-static situ_status check_numerics(const struct frame *frame, const struct host_call *call_data) {
+static situ_status check_numerics(const struct frame *frame, const struct host_op_call *call_data) {
   const struct host_op *op = call_data->op;
   if (call_data->node->schema->op->flags & OP_ANYWHERE) return NULL;
   situ_tensor *const *outputs = call_data->tensors + op->n_in;
@@ -131,7 +123,7 @@ static situ_status check_numerics(const struct frame *frame, const struct host_c
 }
 
 /* Stores the outputs in the frame, which releases them at the end of the run. */
-static situ_status store_outputs(struct frame *frame, const struct host_call *call_data) {
+situ_status host_op_call_store(struct frame *frame, const struct host_op_call *call_data) {
   const struct host_op *op = call_data->op;
   if (frame->program->check_numerics) TRY(check_numerics(frame, call_data));
   for (int32_t i = 0; i < op->n_out; i++) {
@@ -161,7 +153,7 @@ static situ_status find_ready(const struct frame *frame, const struct host_op *o
   return NULL;
 }
 
-static situ_status compute(const struct frame *frame, struct host_call *call_data) {
+situ_status host_op_call_compute(const struct frame *frame, struct host_op_call *call_data) {
   const struct host_op *op = call_data->op;
   const struct node *node = call_data->node;
   struct call call = {.schema = node->schema,
@@ -194,34 +186,40 @@ static situ_status compute(const struct frame *frame, struct host_call *call_dat
                     : node->schema->op->compute(&compute);
 }
 
-situ_status host_ops_run(struct frame *frame, int32_t index) {
-  enum { INLINE_OPERANDS = 12 };
+situ_status host_op_call_begin(const struct frame *frame, int32_t index,
+                               struct host_op_call *call) {
   const struct host_op *op = &frame->program->host_ops[index];
   const size_t n = (size_t)op->n_in + (size_t)op->n_out;
-  struct operand inline_operands[INLINE_OPERANDS], *operands = inline_operands;
-  situ_tensor *inline_tensors[INLINE_OPERANDS], **tensors = inline_tensors;
-  struct arena arena = {0};
+  call->op = op;
+  call->node = frame->program->graph->nodes[op->node];
+  call->arena = (struct arena){0};
+  call->operands = call->inline_operands;
+  call->tensors = call->inline_tensors;
+  memset(call->inline_tensors, 0, sizeof call->inline_tensors);
   if (n > INLINE_OPERANDS) {
-    operands = ARENA_ARRAY(&arena, struct operand, n);
-    tensors = ARENA_ARRAY(&arena, situ_tensor *, n);
-    if (arena.failed) {
-      arena_free(&arena);
-      return NO_MEMORY();
-    }
-  } else {
-    memset(inline_tensors, 0, sizeof inline_tensors);
+    call->operands = ARENA_ARRAY(&call->arena, struct operand, n);
+    call->tensors = ARENA_ARRAY(&call->arena, situ_tensor *, n);
   }
-  struct host_call call_data = {op, frame->program->graph->nodes[op->node], operands, tensors};
-  situ_status status = get_inputs(frame, &call_data);
-  if (!status) status = compute(frame, &call_data);
+  return call->arena.failed ? NO_MEMORY() : get_inputs(frame, call);
+}
+
+void host_op_call_end(struct host_op_call *call) {
+  const size_t n = (size_t)call->op->n_in + (size_t)call->op->n_out;
+  for (size_t i = 0; i < n && call->tensors; i++) situ_tensor_release(call->tensors[i]);
+  arena_free(&call->arena);
+}
+
+situ_status host_ops_run(struct frame *frame, int32_t index) {
+  struct host_op_call call;
+  situ_status status = host_op_call_begin(frame, index, &call);
+  if (!status) status = host_op_call_compute(frame, &call);
   const bool turned_away = frame->patience && frame->patience->turned_away;
-  if (!status && !turned_away) status = store_outputs(frame, &call_data);
+  if (!status && !turned_away) status = host_op_call_store(frame, &call);
   if (turned_away) {
     situ_status_release(status);
     status = NULL;
   }
-  for (size_t i = 0; i < n; i++) situ_tensor_release(tensors[i]);
-  arena_free(&arena);
+  host_op_call_end(&call);
   return status;
 }
 

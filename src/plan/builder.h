@@ -230,7 +230,8 @@ situ_status commands_add_fetches(struct builder *builder) SITU_MUST_USE;
 situ_status buffer_donation_find(struct builder *builder) SITU_MUST_USE;
 
 /* Sets program->dynamic_order if host ops may block on each other (blocking_ops.c). Then the second
- * function saves all dependencies of each command; `place` maps old command indices to new ones. */
+ * function finds the commands without a fixed order and saves all dependencies of each command;
+ * `place` maps old command indices to new ones. */
 situ_status blocking_ops_find(struct builder *builder) SITU_MUST_USE;
 situ_status blocking_ops_save_dependencies(struct builder *builder,
                                            const int32_t *place) SITU_MUST_USE;

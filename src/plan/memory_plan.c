@@ -73,6 +73,18 @@ static void keep_constants(struct program *program) {
   }
 }
 
+/* Commands without a fixed order: what one of them uses is in use during all of them. */
+static void extend_dynamic(struct program *program) {
+  for (int32_t i = 0; i < program->n_slots; i++) {
+    struct slot *slot = &program->slots[i];
+    if (slot->first < 0 || slot->first >= program->dynamic_end ||
+        slot->last < program->dynamic_begin)
+      continue;
+    if (slot->first > program->dynamic_begin) slot->first = program->dynamic_begin;
+    extend(slot, program->dynamic_end);
+  }
+}
+
 static bool find_lifetimes(struct builder *builder) {
   struct program *program = builder->program;
   for (int32_t i = 0; i < program->n_commands; i++) {
@@ -88,12 +100,7 @@ static bool find_lifetimes(struct builder *builder) {
     }
   }
   keep_constants(program);
-  for (int32_t i = 0; i < program->n_slots && program->dynamic_order; i++) {
-    struct slot *slot = &program->slots[i]; /* commands have no fixed order */
-    if (slot->first < 0) continue;
-    slot->first = 0;
-    slot->last = program->n_commands;
-  }
+  if (program->dynamic_order) extend_dynamic(program);
   return true;
 }
 

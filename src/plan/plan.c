@@ -118,14 +118,15 @@ struct launch *builder_add_launch(struct builder *builder) {
 static situ_status reserve(struct builder *builder) {
   const struct plan_request *request = builder->request;
   struct program *program = builder->program;
-  int32_t n_live = 0;
+  int32_t n_live = 0, n_calls = 0;
   builder->one_queue = true;
   for (int32_t i = 0; i < request->graph->n_nodes; i++) {
     if (!builder->live[i]) continue;
     n_live++;
     if (builder_memory_device(builder, request->placement[i])) builder->one_queue = false;
     const struct op_def *op = request->graph->nodes[i]->schema->op;
-    if (op->flags & OP_BLOCKS) builder->one_queue = false;
+    if (op->flags & OP_CALLS) n_calls++;
+    if (op->flags & OP_BLOCKS || n_calls > 1) builder->one_queue = false;
     if (op->asks) TRY(saved_results_find_producer(builder, request->graph->nodes[i]));
   }
   for (int32_t i = 0; i < request->n_feeds; i++)

@@ -158,6 +158,7 @@ struct program {
   bool check_numerics; /* fail on NaN and infinity */
   bool host_only;      /* every command executes in the calling thread, in order */
   bool dynamic_order;  /* host ops may block on each other: the run chooses the order */
+  int32_t dynamic_begin, dynamic_end; /* of these commands, with dynamic_order */
 };
 
 #endif

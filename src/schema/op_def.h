@@ -37,6 +37,8 @@ enum op_flags {
   OP_OPTIONAL = 524288, /* may be fed (PlaceholderWithDefault): its input is no static value */
   OP_EFFECT = 1048576,  /* has a side effect outside of resources: in a function it always runs, in
                            the order of the program */
+  OP_CALLS = 2097152,   /* host op: calls a function of the program, which may block until another
+                           such call of the run has happened: independent calls are concurrent */
 };
 
 struct op_def {

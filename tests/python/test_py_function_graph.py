@@ -2,6 +2,9 @@
 """test_py_function_graph.py: tf.py_function in programs of graph style: the function runs eagerly;
 errors of Python functions."""
 
+import queue
+import threading
+
 import numpy
 import pytest
 
@@ -64,3 +67,62 @@ def test_composite_tensors():
 def test_make_tensor_proto_adds_no_operation(graph):
     assert tf.make_ndarray(tf.make_tensor_proto([1.5, 2.0])).dtype == numpy.float32
     assert not graph.get_operations()
+
+
+def test_independent_functions_run_concurrently():
+    messages = queue.Queue(1)
+
+    def put():
+        messages.put(42)
+        messages.join()
+        return 42
+
+    def get():
+        value = messages.get()
+        messages.task_done()
+        return value
+
+    x, y = tf.py_func(put, [], tf.int64), tf.py_func(get, [], tf.int64)
+    with tf.Session() as session:
+        assert session.run([x, y]) == [42, 42]
+        assert session.run([y, x]) == [42, 42]
+
+
+def test_many_functions_meet_and_errors_name_the_node():
+    barrier = threading.Barrier(4, timeout=20)
+
+    def meet(value):
+        barrier.wait()
+        return value * 2
+
+    def fail():
+        raise ValueError("no value")
+
+    values = [tf.py_func(meet, [tf.constant(float(i)) + 1.0], tf.float32) for i in range(4)]
+    total = tf.add_n([tf.reshape(v, []) for v in values])
+    with tf.Session() as session:
+        assert session.run(total) == 20.0
+        failing = tf.py_func(fail, [], tf.float32, name="failing")
+        with pytest.raises(tf.errors.InvalidArgumentError, match="no value"):
+            session.run([failing, tf.py_func(lambda: 1.0, [], tf.double)])
+
+
+def test_stateless_functions_of_constants_are_called_once():
+    producer = iter(range(3))
+    x = tf.py_func(lambda: next(producer), [], tf.int64, stateful=False)
+    with tf.Session() as session:
+        assert [session.run(x) for _ in range(3)] == [0, 0, 0]
+    assert tf.py_func(lambda: None, [], [], stateful=False) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ({"a": 1}, "Unsupported object type dict"),
+        (numpy.array([], dtype=[("a", "f4")]), "Unsupported numpy data type"),
+    ],
+)
+def test_results_that_no_tensor_can_hold(value, text):
+    x = tf.py_func(lambda: value, [], tf.float32)
+    with tf.Session() as session, pytest.raises(tf.errors.InternalError, match=text):
+        session.run(x)

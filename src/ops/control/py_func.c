@@ -68,8 +68,8 @@ static const struct op_def op_defs[] = {
      .flags = EDGE_FLAGS,
      .shape = receive_shape,
      .compute = compute_function},
-    OP_DEF("PyFunc", OP_STATEFUL | OP_EFFECT, "Calls a Python function."),
-    OP_DEF("PyFuncStateless", 0, "Calls a Python function without side effects."),
+    OP_DEF("PyFunc", OP_STATEFUL | OP_EFFECT | OP_CALLS, "Calls a Python function."),
+    OP_DEF("PyFuncStateless", OP_CALLS, "Calls a Python function without side effects."),
 };
 
 OP_FAMILY(py_func, op_defs);

@@ -45,6 +45,7 @@ def call(token, arrays):
     arrays = []
     for index, (value, dtype) in enumerate(zip(results, types)):
         array = numpy.asarray(value)
+        _check_numpy_type(array)
         if dtype.name != "string" and array.dtype != dtype.as_numpy_dtype:
             if array.dtype.kind in "OUS" or dtype.name == "bool":
                 raise TypeError(
@@ -54,6 +55,32 @@ def call(token, arrays):
             array = array.astype(dtype.as_numpy_dtype)
         arrays.append(array)
     return arrays
+
+
+def _check_numpy_type(array):
+    """Raises InternalError if no tensor has the type of an array."""
+    fault = None
+    if array.dtype.kind == "V" and array.dtype.names:
+        fault = "Unsupported numpy data type"
+    elif array.dtype.kind == "O":
+        others = (x for x in array.ravel() if not isinstance(x, (str, bytes)))
+        fault = next((f"Unsupported object type {type(x).__name__}" for x in others), None)
+    if fault:
+        from situ._src.framework import errors
+
+        raise errors.InternalError(None, None, fault)
+
+
+def _call_once(func):
+    """Returns a function that calls `func` on its first call only."""
+    results: list = []
+
+    def call(*arrays):
+        if not results:
+            results.append(func(*arrays))
+        return results[0]
+
+    return call
 
 
 def _emit(func, inp, tout, stateful, name):
@@ -68,13 +95,15 @@ def _emit(func, inp, tout, stateful, name):
         ]
     else:
         token = f"pyfunc_{next(_numbers)}"
+        if not stateful and all(x.op.type == "Const" for x in inputs):
+            func = _call_once(func)  # TensorFlow folds it to a constant
         _functions[token] = (func, types)
         _situ.set_callback(call)
         results = OPS["PyFunc" if stateful else "PyFuncStateless"](
             inputs, token=token, Tout=types, name=name
         )
         if not types:
-            return results
+            return results if stateful else []
     return results[0] if single else list(results)
 
 
@@ -113,7 +142,17 @@ def py_func(
     if decorator is not None:
         return decorator
     _check_callable(func)
+    if _situ.current_graph() is None:
+        return _call_numpy(func, inp)
     return _emit(func, inp, Tout, stateful, name)
+
+
+def _call_numpy(func, inp):
+    """Calls a function of arrays in eager mode. As in TensorFlow, `Tout` does not matter there."""
+    inputs = inp if isinstance(inp, (list, tuple)) else [inp]
+    results = nest.flatten(func(*[numpy.array(convert_to_tensor(x)) for x in inputs]))
+    tensors = [x if x is None else convert_to_tensor(x) for x in results]
+    return tensors[0] if len(tensors) == 1 else tensors
 
 
 def _decorator(call, title, func, inp, tout, **kwargs):
@@ -148,7 +187,7 @@ def on_host(function, inputs, types, shapes=(), name=None):
             function(*[numpy.asarray(v, object if isinstance(v, bytes) else None) for v in values])
         )
 
-    result = py_func(call, inputs, types, name=name)
+    result = _emit(call, inputs, types, True, name)
     for tensor, shape in zip(result, shapes if _situ.current_graph() is not None else ()):
         tensor.set_shape(shape)
     return result
@@ -216,7 +255,7 @@ def _check_result(func, results, specs, value, spec):
 
 def _backward(func, inputs):
     """Returns the gradient function: a PyFunc that recomputes the call under a tape."""
-    reals = [i for i, x in enumerate(inputs) if x.dtype.is_floating]
+    reals = [i for i, x in enumerate(inputs) if x.dtype.is_floating or x.dtype.is_complex]
 
     def compute_gradients(*arrays):
         from situ._src.framework.gradient_tape import GradientTape
