@@ -75,6 +75,8 @@ typedef struct situ_dataset_spec {
   const situ_shape *shape; /* PaddedBatch: one per component */
   const char *device;      /* CopyToDevice */
   const char *compression; /* files: "GZIP" or "ZLIB"; NULL: none */
+  const char *function;    /* FlatMap: the function of group_by_window that `transform` is: its
+                              errors are INTERNAL and name it; else NULL */
 } situ_dataset_spec;
 
 /* Creates a data set of a kind:

@@ -166,14 +166,14 @@ static int read_options(PyObject *kwargs, situ_dataset_spec *spec, situ_generato
                         PyObject **shapes) {
   static char *names[] = {"transform",   "inner",        "parallel", "cycle",  "block",
                           "flags",       "n_components", "type",     "shapes", "device",
-                          "compression", "generator",    NULL};
+                          "compression", "generator",    "function", NULL};
   PyObject *transform = NULL, *inner = NULL, *type = NULL, *function = NULL;
   PyObject *empty = PyTuple_New(0);
   if (!empty) return -1;
-  const int done = PyArg_ParseTupleAndKeywords(empty, kwargs, "|OOiiiIiOOzzO", names, &transform,
-                                               &inner, &spec->parallel, &spec->cycle, &spec->block,
-                                               &spec->flags, &spec->n_components, &type, shapes,
-                                               &spec->device, &spec->compression, &function);
+  const int done = PyArg_ParseTupleAndKeywords(
+      empty, kwargs, "|OOiiiIiOOzzOz", names, &transform, &inner, &spec->parallel, &spec->cycle,
+      &spec->block, &spec->flags, &spec->n_components, &type, shapes, &spec->device,
+      &spec->compression, &function, &spec->function);
   Py_DECREF(empty);
   if (!done) return -1;
   if (transform && Py_TYPE(transform) == &transform_type)

@@ -263,18 +263,6 @@ static situ_status padded_init(situ_dataset *dataset) {
   return INVALID("A data set PaddedBatch needs a shape and a padding value for each component.");
 }
 
-static situ_status padded_open(struct cursor *cursor) {
-  struct batch_cursor *self = (struct batch_cursor *)cursor;
-  TRY(batch_open(cursor));
-  const int n = cursor->dataset->n_components;
-  const bool has_shapes = cursor->dataset->spec.n_params > n + 1; /* shapes are params */
-  for (int i = 0; i < n; i++) {
-    TRY(cursor_param(cursor, i + 1, &self->padding[i]));
-    if (has_shapes) TRY(cursor_param(cursor, n + i + 1, &self->shapes[i]));
-  }
-  return NULL;
-}
-
 /* Reads a padded shape from a vector; -1 means the maximum size in the batch. */
 static situ_status read_shape(const situ_tensor *sizes, situ_shape *out) {
   const int64_t n = sizes->shape.rank == 1 ? sizes->shape.dim[0] : -1;
@@ -283,7 +271,28 @@ static situ_status read_shape(const situ_tensor *sizes, situ_shape *out) {
   *out = (situ_shape){.rank = (int)n};
   for (int64_t i = 0; i < n; i++) {
     out->dim[i] = number_integer_at(sizes->type, situ_tensor_data(sizes), i);
+    if (out->dim[i] < -1) return INVALID("Dimension %lld must be >= -1", (long long)out->dim[i]);
     if (out->dim[i] < 0) out->dim[i] = SITU_ANY;
+  }
+  return NULL;
+}
+
+/* Gets the shape of a component that is a parameter, and checks it. */
+static situ_status open_shape(struct batch_cursor *self, int component) {
+  const int n = self->head.dataset->n_components;
+  situ_shape shape;
+  TRY(cursor_param(&self->head, n + component + 1, &self->shapes[component]));
+  return read_shape(self->shapes[component], &shape);
+}
+
+static situ_status padded_open(struct cursor *cursor) {
+  struct batch_cursor *self = (struct batch_cursor *)cursor;
+  TRY(batch_open(cursor));
+  const int n = cursor->dataset->n_components;
+  const bool has_shapes = cursor->dataset->spec.n_params > n + 1; /* shapes are params */
+  for (int i = 0; i < n; i++) {
+    TRY(cursor_param(cursor, i + 1, &self->padding[i]));
+    if (has_shapes) TRY(open_shape(self, i));
   }
   return NULL;
 }

@@ -222,6 +222,9 @@ int64_t dataset_int_param(const situ_dataset *dataset, int index, int64_t unknow
 
 /* transform.c: calls the function of the data set with n tensors (an element, for Scan preceded by
  * the state) and the captured values, which are the last params. */
+/* Names the function of group_by_window in an error of it; other errors stay as they are. */
+situ_status transform_name_function(const struct cursor *cursor, situ_status cause) SITU_MUST_USE;
+
 situ_status transform_call(const struct cursor *cursor, situ_tensor *const *element, int n,
                            situ_tensor **results) SITU_MUST_USE;
 

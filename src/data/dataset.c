@@ -33,6 +33,7 @@ static void destroy(struct resource *resource) {
   free((void *)spec->generator);
   free((void *)spec->shape);
   free((void *)spec->device);
+  free((void *)spec->function);
   free((void *)spec->compression);
   free(dataset);
 }
@@ -69,6 +70,7 @@ static situ_status copy_spec(const situ_dataset_spec *spec, situ_dataset *datase
   const int n_shapes = copy->n_inputs ? copy->inputs[0]->n_components : 0;
   copy->shape = copy_array(spec->shape, (size_t)n_shapes, sizeof *spec->shape, &failed);
   copy->device = copy_string(spec->device, &failed);
+  copy->function = copy_string(spec->function, &failed);
   copy->compression = copy_string(spec->compression, &failed);
   copy->generator = copy_array(spec->generator, 1, sizeof *spec->generator, &failed);
   return failed ? NO_MEMORY() : NULL;

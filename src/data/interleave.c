@@ -77,6 +77,7 @@ static situ_status open_inner(struct interleave_cursor *self, struct inner *inne
   if (status) return status;
   self->open++;
   status = cursor_open(spec->inner, inner->binding, cursor->iteration, &inner->cursor);
+  status = transform_name_function(cursor, status);
   if (!status && spec->parallel)
     status = prefetch_start(&(struct prefetch_work){.source = inner->cursor,
                                                     .n_components = cursor->dataset->n_components,

@@ -159,9 +159,22 @@ static situ_status not_the_end(situ_status cause) {
   return status;
 }
 
+situ_status transform_name_function(const struct cursor *cursor, situ_status cause) {
+  const char *function = cursor->dataset->spec.function;
+  if (!cause || !function) return cause;
+  situ_status status = situ_status_create(
+      SITU_INTERNAL,
+      "Got error code %s and message: {\n%s\n} \nfrom running user-defined function %s: ",
+      situ_code_name(situ_status_code(cause)), situ_status_message(cause), function);
+  status = status_at_node(status, situ_status_node(cause));
+  situ_status_release(cause);
+  return status;
+}
+
 /* Names the transformation in the error of its function. */
 static situ_status name_transformation(const struct cursor *cursor, situ_status status) {
   const char *kind = cursor->dataset->kind->name;
+  if (cursor->dataset->spec.function) return transform_name_function(cursor, status);
   if (situ_status_code(status) == SITU_OUT_OF_RANGE) status = not_the_end(status);
   return status_note(status,
                      "Error in user-defined function passed to %sDataset transformation with "

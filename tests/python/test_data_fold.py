@@ -130,8 +130,76 @@ def test_a_bucket_without_an_end():
     made = words().bucket_by_sequence_length(
         lambda e: tf.shape(e)[0], [3, 5], [2, 2, 2], pad_to_bucket_boundary=True
     )
-    with pytest.raises(tf.errors.InvalidArgumentError, match="elements must have length <"):
+    with pytest.raises(tf.errors.InternalError, match="elements must have length <"):
         list(made)
+
+
+def test_errors_of_functions_of_group_by_window():
+    def shapes_below_one(key, window):
+        del key
+        return window.padded_batch(4, ([], tf.constant([5], tf.int64) * -1))
+
+    def beyond_the_end(key, window):
+        del key
+        iterator = iter(window)
+        return Dataset.from_tensors([next(iterator) for _ in range(2)])
+
+    pairs = Dataset.range(3).map(lambda x: (x, tf.convert_to_tensor([x])))
+    key = lambda *element: tf.constant(0, tf.int64)
+    for made, code, name in (
+        (pairs.group_by_window(key, shapes_below_one, 3), "INVALID_ARGUMENT", "shapes_below_one"),
+        (Dataset.range(1).group_by_window(key, beyond_the_end, 3), "OUT_OF_RANGE", "beyond_the"),
+    ):
+        with pytest.raises(tf.errors.InternalError, match=f"(?s){code}.*function.*{name}"):
+            list(made)
+    with pytest.raises(TypeError, match="must return a single `tf.data.Dataset`"):
+        pairs.group_by_window(key, lambda k, w: k, 3)
+
+
+def test_reductions_to_another_number_of_components():
+    with pytest.raises(tf.errors.InvalidArgumentError, match="initial_state=1, output=0"):
+        Dataset.range(5).reduce(0, lambda state, x: ())
+    with pytest.raises(TypeError, match="Expected .*int32.* but got .*string"):
+        Dataset.range(5).reduce(0, lambda state, x: "a")
+
+
+def test_tensor_arrays_in_functions():
+    def grow(array, x):
+        return array.write(array.size(), x), array.stack()
+
+    start = tf.TensorArray(tf.int64, 0, dynamic_size=True, element_shape=[]).write(0, -1)
+    grown = Dataset.range(3).scan(start, grow)
+    assert [x.tolist() for x in grown.as_numpy_iterator()] == [[-1], [-1, 0], [-1, 0, 1]]
+    arrays = Dataset.range(2).map(lambda x: tf.TensorArray(tf.int64, 1).write(0, x))
+    assert isinstance(arrays.element_spec, tf.TensorArraySpec)
+    assert [int(x) for x in arrays.map(lambda array: array.read(0))] == [0, 1]
+    assert [int(array.read(0)) for array in arrays] == [0, 1]
+    spec = tf.type_spec_from_value(tf.TensorArray(tf.float32, 3, element_shape=[2]))
+    assert repr(spec) == "TensorArraySpec(TensorShape([2]), tf.float32, False, True)"
+    assert spec.is_compatible_with(tf.TensorArray(tf.float32, 1))
+    assert not spec.is_compatible_with(tf.TensorArray(tf.int32, 1))
+
+
+def test_iterators_as_arguments_of_functions():
+    traces = []
+
+    @tf.function
+    def total(iterator):
+        traces.append(1)
+        result = tf.constant(0, tf.int64)
+        for x in iterator:
+            result += x
+        return result
+
+    assert [int(total(iter(Dataset.range(n)))) for n in (5, 10, 5)] == [10, 45, 10]
+    assert len(traces) == 1
+    first = tf.function(lambda iterator: next(iterator))
+    assert int(first(iter(Dataset.range(5)))) == 0
+    assert first(iter(Dataset.from_tensors(b"a"))).numpy() == b"a"
+    spec = tf.data.IteratorSpec(tf.TensorSpec([], tf.int64))
+    assert tf.type_spec_from_value(iter(Dataset.range(2))) == spec
+    pair = tf.function(lambda i: (next(i), next(i)), input_signature=[spec])
+    assert [int(x) for x in pair(iter(Dataset.range(4, 8)))] == [4, 5]
 
 
 def test_each_element_once(elements):

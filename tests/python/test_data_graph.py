@@ -179,3 +179,27 @@ def test_functions_that_would_change_a_copy_are_refused(use_resource, make):
         with pytest.raises(NotImplementedError, match="assigns variable 'v'"):
             make(tf.data.Dataset.range(5), v)
         tf.data.Dataset.range(5).map(lambda x: x + v)
+
+
+def test_one_shot_iterators_do_not_capture_state():
+    for use_resource, kind in ((True, "VarHandleOp"), (False, "VariableV2")):
+        variable = tf.get_variable(f"v{use_resource}", [], use_resource=use_resource)
+        made = tf.data.Dataset.from_tensors(1.0).map(lambda x, v=variable: x + v)
+        with pytest.raises(ValueError, match=f"stateful node .*{kind}.*A likely cause"):
+            tf.data.make_one_shot_iterator(made)
+    fed = tf.data.Dataset.from_tensors(tf.placeholder("float32"))
+    with pytest.raises(ValueError, match="Cannot capture a placeholder"):
+        tf.data.make_one_shot_iterator(fed)
+    computed = tf.constant(2.0) * 3.0
+    made = tf.data.Dataset.from_tensors(1.0).map(lambda x: x + computed)
+    taken = tf.data.make_one_shot_iterator(made).get_next()
+    with tf.Session() as session:
+        assert session.run(taken) == 7.0
+
+
+def test_handles_of_iterators_of_other_types():
+    handle = tf.placeholder("string", [])
+    numbers = tf.data.Iterator.from_string_handle(handle, tf.int32).get_next()
+    other = tf.data.make_one_shot_iterator(tf.data.Dataset.from_tensors(1.0)).string_handle()
+    with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError, match="mismatch"):
+        session.run(numbers, {handle: session.run(other)})

@@ -106,12 +106,23 @@ static situ_status next_shape(struct call *call) {
   return NULL;
 }
 
+/* Fails if an element has other types than the op: a handle may be that of any iterator. */
+static situ_status check_types(const struct compute *compute) {
+  for (int i = 0; i < compute->call->n_out; i++) {
+    const situ_type expected = compute->call->out[i].type;
+    if (!compute->out[i] || compute->out[i]->type == expected) continue;
+    return INVALID("Data type mismatch at component %d: expected %s but got %s.", i,
+                   situ_type_name(expected), situ_type_name(compute->out[i]->type));
+  }
+  return NULL;
+}
+
 static situ_status compute_next(struct compute *compute) {
   struct resource *iterator = NULL;
   bool end = false;
   TRY(compute_handle(compute, 0, iterator_table.kind, &iterator));
   TRY(iterator_table.next(iterator, compute->services, compute->out, compute->call->n_out, &end));
-  return end ? situ_status_create(SITU_OUT_OF_RANGE, "End of sequence") : NULL;
+  return end ? situ_status_create(SITU_OUT_OF_RANGE, "End of sequence") : check_types(compute);
 }
 
 static unsigned how_of(const struct compute *compute) {

@@ -56,7 +56,23 @@ def group_by_window(
         return (key, _scalar(size_of(key), "window_size_func"), *PARTS.flatten(element))
 
     spec = (TensorSpec([], "int64"), DatasetSpec(self.element_spec))
-    return self.map(keyed)._then("Group", spec=spec).flat_map(reduce_func)
+    reduce_of = convert(reduce_func)
+
+    def reduce(key, window):
+        result = reduce_of(key, window)
+        if not isinstance(result, Dataset):
+            raise TypeError(
+                "Invalid `reduce_func`. `reduce_func` must return a single `tf.data.Dataset` "
+                f"object but its return type is {type(result)}."
+            )
+        return result
+
+    name = getattr(reduce_func, "__name__", "reduce_func").replace("<lambda>", "lambda")
+    return (
+        self.map(keyed)
+        ._then("Group", spec=spec)
+        ._nested("FlatMap", reduce, function=f"__inference_Dataset_group_by_window_{name}")
+    )
 
 
 def bucket_by_sequence_length(

@@ -12,13 +12,13 @@ from situ._src.data import structure as trace
 from situ._src.data.dataset import handle_in_graph
 from situ._src.data.structure import DatasetSpec
 from situ._src.framework import errors
-from situ._src.framework.api import export
+from situ._src.framework.api import OPS, export
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import GraphKeys, get_default_graph
 from situ._src.framework.nest import DATA, PARTS
 from situ._src.framework.resource_order import in_order
 from situ._src.framework.tensor_shape import as_shape
-from situ._src.framework.type_spec import SparseTensorSpec, TensorSpec
+from situ._src.framework.type_spec import SparseTensorSpec, TensorSpec, TypeSpec
 from situ._src.ops.array_ops import convert_to_tensor, op
 from situ._src.ops.random_ops import get_seed
 
@@ -126,6 +126,12 @@ class Elements:
         return _packed(self._spec, parts)
 
 
+_CAPTURED = (
+    ": A likely cause of this error is that the dataset for which you are calling "
+    "`make_one_shot_iterator()` captures a stateful object, such as a `tf.Variable` or "
+    "`tf.lookup.StaticHashTable`, which is not supported. Use `make_initializable_iterator()` "
+    "instead."
+)
 _NO_VALUE = "The given optional does not have a value."
 
 
@@ -178,8 +184,64 @@ class OwnedIterator(_situ.Iterator):
             self._handle = self.handle()
         return self._handle
 
+    # As an argument of a tf.function an iterator is a composite of its handle.
+    _situ_tensors_ = property(lambda s: [s.graph_handle()])
+
+    def _situ_from_tensors_(self, tensors):
+        return IteratorSpec(self.element_spec)._situ_from_tensors_(tensors)
+
     output_types = property(lambda s: DATA.map(lambda x: x.dtype, s.element_spec))
     output_shapes = property(lambda s: DATA.map(lambda x: x.shape, s.element_spec))
+
+
+@export("data.IteratorSpec")
+class IteratorSpec(TypeSpec):
+    """Describes an iterator over a data set.
+
+    Args:
+      element_spec: the structure of tf.TypeSpecs of the elements.
+    """
+
+    dtype, shape = as_dtype("resource"), as_shape([])
+
+    def __init__(self, element_spec):
+        self.element_spec = element_spec
+
+    value_type = property(lambda s: OwnedIterator)
+    _situ_tensors_ = property(lambda s: [TensorSpec([], "resource")])
+
+    @staticmethod
+    def from_value(value):
+        """Returns the spec of an iterator."""
+        return IteratorSpec(value.element_spec)
+
+    def is_compatible_with(self, spec_or_value):
+        """Returns whether an iterator, or every one of another spec, can match this spec."""
+        other = getattr(spec_or_value, "element_spec", None)
+        mine, theirs = PARTS.flatten(self.element_spec), PARTS.flatten(other)
+        return len(mine) == len(theirs) and all(
+            a.is_compatible_with(b) for a, b in zip(mine, theirs)
+        )
+
+    def most_specific_common_supertype(self, others):
+        """Returns this spec if the others are equal; otherwise None."""
+        return self if all(other == self for other in others) else None
+
+    def is_subtype_of(self, other):
+        """Returns whether the other spec is equal."""
+        return self == other
+
+    def _situ_from_tensors_(self, tensors):
+        return FunctionIterator(tensors[0], None, self.element_spec)
+
+    def __eq__(self, other):
+        return isinstance(other, IteratorSpec) and self.element_spec == other.element_spec
+
+    def __hash__(self):
+        return hash(str(self.element_spec))
+
+    def __repr__(self):
+        return f"IteratorSpec({self.element_spec!r},)"
 
 
 def _to_numpy(value):
@@ -426,6 +488,24 @@ def _spec(types, shapes):
     return DATA.pack(types, [TensorSpec(as_shape(s), t) for s, t in zip(parts, flat)])
 
 
+def _refuse_state(tensors):
+    """Raises ValueError if tensors that a one-shot iterator captures depend on placeholders or on
+    stateful operations."""
+    waiting, seen = [t.op for t in tensors if hasattr(t, "op")], set()
+    while waiting:
+        operation = waiting.pop()
+        if operation.name in seen or operation.type.startswith("Dataset"):
+            continue
+        seen.add(operation.name)
+        what = f"(name:{operation.name}, type:{operation.type}) by value."
+        reads = operation.type == "ReadVariableOp"  # the handle is named instead
+        if not reads and operation.type in OPS and OPS[operation.type].row["stateful"]:
+            raise ValueError("Cannot capture a stateful node " + what + _CAPTURED)
+        if operation.type.startswith("Placeholder") and not operation.inputs:
+            raise ValueError("Cannot capture a placeholder " + what)
+        waiting += [t.op for t in operation.inputs]
+
+
 @export("compat.v1.data.make_one_shot_iterator", v1="data.make_one_shot_iterator")
 def make_one_shot_iterator(dataset):
     """Creates an iterator that needs no initialization."""
@@ -433,6 +513,7 @@ def make_one_shot_iterator(dataset):
         return iter(dataset)
     get_seed(None)  # TensorFlow's iterator function uses up a seed of the graph
     handle, arguments = handle_in_graph(dataset)
+    _refuse_state(arguments)
     iterator = op(
         "DatasetOneShotIterator",
         handle,

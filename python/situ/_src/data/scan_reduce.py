@@ -4,7 +4,10 @@
 from situ._src.data import structure
 from situ._src.data.dataset import Dataset
 from situ._src.data.structure import Traced, component
+from situ._src.framework import errors
 from situ._src.framework.nest import DATA, PARTS
+
+_PREFIXES = {"scan_func": "Invalid `scan_func`. ", "reduce_func": ""}
 
 
 def _trace(function, state, spec, state_of, name):
@@ -23,7 +26,16 @@ def _trace(function, state, spec, state_of, name):
 
 
 def _check_state(before, after, name):
-    """Raises TypeError if a new state has other classes or types than the initial one."""
+    """Raises TypeError if a new state has other classes or types than the initial one,
+    InvalidArgumentError if that of a reduction has another number of components."""
+    counts = [len(DATA.flatten(spec)) for spec in (before, after)]
+    if name == "reduce_func" and counts[0] != counts[1]:
+        raise errors.InvalidArgumentError(
+            None,
+            None,
+            "The number of components of the initial state and the reduce function output does "
+            f"not match. (initial_state={counts[0]}, output={counts[1]}).",
+        )
     both = [
         ("classes", [DATA.map(lambda s: s.value_type, spec) for spec in (before, after)]),
         ("types", [DATA.map(lambda s: s.dtype, spec) for spec in (before, after)]),
@@ -32,8 +44,8 @@ def _check_state(before, after, name):
     for what, (old, new) in both:
         if not same or DATA.flatten(old) != DATA.flatten(new):
             raise TypeError(
-                f"Invalid `{name}`. The element {what} for the new state must match the initial "
-                f"state. Expected {old}; got {new}."
+                f"{_PREFIXES[name]}The element {what} for the new state must match the initial "
+                f"state. Expected {old}{'; got' if name == 'scan_func' else ' but got'} {new}."
             )
 
 

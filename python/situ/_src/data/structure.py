@@ -58,7 +58,7 @@ def spec_of(value):
     if hasattr(value, "element_spec"):
         return DatasetSpec(value.element_spec)
     if hasattr(value, "_situ_tensors_"):
-        return type_spec_of(value)
+        return getattr(value, "spec", None) or type_spec_of(value)
     return TensorSpec(value.shape, value.dtype.base_dtype)
 
 
@@ -87,6 +87,10 @@ def component(value, dtype=None):
     part is a parameter of a data set."""
     if hasattr(value, "element_spec"):
         return value
+    if hasattr(value, "dynamic_size"):
+        from situ._src.ops.tensor_array_spec import ArrayComponent
+
+        value = ArrayComponent(value)
     if hasattr(value, "nested_row_splits"):
         from situ._src.ops.ragged_tensor import to_ragged
 
@@ -249,7 +253,10 @@ class Traced:
     def _leaf(result):
         if hasattr(result, "element_spec"):
             return result
-        is_composite = hasattr(result, "_situ_tensors_") or hasattr(result, "nested_row_splits")
+        is_composite = any(
+            hasattr(result, name)
+            for name in ("_situ_tensors_", "nested_row_splits", "dynamic_size")
+        )
         try:
             if is_composite or type(result).__name__ == "SparseTensorValue":
                 return component(result)

@@ -90,6 +90,8 @@ class Function(_situ.Function):
                 fields = fields if with_shapes else fields._situ_static_
             elif hasattr(value, "_component_specs"):
                 fields = value
+            elif hasattr(value, "element_spec"):  # of an iterator
+                fields = str(value.element_spec)
             return type(value), container.keys(value), tuple(parts), fields
         if hasattr(value, "__tf_tracing_type__"):  # tf.types.experimental.SupportsTracingProtocol
             return value.__tf_tracing_type__(None)

@@ -252,10 +252,18 @@ def spec_of(value):
         return _slices_spec(value)
     if hasattr(value, "dense_shape") and hasattr(value, "indices"):
         return SparseTensorSpec(value.shape, value.dtype)
+    if hasattr(value, "element_spec") and hasattr(value, "get_next"):
+        from situ._src.data.iterators import IteratorSpec
+
+        return IteratorSpec(value.element_spec)
     if hasattr(value, "element_spec"):
         from situ._src.data.structure import DatasetSpec
 
         return DatasetSpec(value.element_spec)
+    if hasattr(value, "dynamic_size") and hasattr(value, "element_shape"):
+        from situ._src.ops.tensor_array_spec import TensorArraySpec
+
+        return TensorArraySpec.from_value(value)
     from situ._src.ops.array_ops import convert_to_tensor
 
     try:

@@ -190,9 +190,7 @@ class _GraphArray(_TensorArrayBase):
         return result
 
     def _shape_of_elements(self):
-        known = self._known[0]
-        dims = -1 if known.ndims is None else [-1 if d is None else d for d in known.as_list()]
-        return convert_to_tensor(dims, "int32")
+        return dims_of(self._known[0])
 
     def read(self, index, name=None):
         with name_scope(name, "TensorArrayV2Read"):
@@ -273,6 +271,17 @@ class _GraphArray(_TensorArrayBase):
 
     def size(self, name=None):
         return OPS["TensorListLength"](self._list, name=name)
+
+
+def dims_of(shape):
+    """Returns the element shape of a TensorList as a tensor."""
+    dims = -1 if shape.ndims is None else [-1 if d is None else d for d in shape.as_list()]
+    return convert_to_tensor(dims, "int32")
+
+
+def from_list(flow, dtype, element_shape, dynamic, infer_shape):
+    """Returns the TensorArray with the elements of a TensorList."""
+    return _GraphArray(dtype, None, dynamic, infer_shape, element_shape, None, flow)
 
 
 class _TensorArrayMeta(type):
