@@ -2,12 +2,13 @@
  * file.c: reads whole files, replaces files atomically. */
 #include "base/file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -34,12 +35,16 @@ situ_status file_read(const char *path, struct strbuf *out) {
   return out->failed ? NO_MEMORY() : NULL;
 }
 
+/* Appends the directory of a path, with a slash. */
+static void append_directory(struct strbuf *out, const char *path) {
+  const char *slash = strrchr(path, '/');
+  strbuf_append_n(out, slash ? path : "./", slash ? (size_t)(slash - path) + 1 : 2);
+}
+
 /* Makes a rename durable. */
 static situ_status sync_directory(const char *path) {
-  const char *slash = strrchr(path, '/');
   struct strbuf directory = {0};
-  strbuf_append_n(&directory, path, slash ? (size_t)(slash - path) + 1 : 0);
-  if (!slash) strbuf_append(&directory, ".");
+  append_directory(&directory, path);
   const int handle = directory.failed ? -1 : open(strbuf_get(&directory), O_RDONLY | O_DIRECTORY);
   const int error = directory.failed ? ENOMEM : handle < 0 || fsync(handle) ? errno : 0;
   if (handle >= 0) close(handle);
@@ -47,63 +52,151 @@ static situ_status sync_directory(const char *path) {
   return error ? file_failure(path, error) : NULL;
 }
 
-/* Creates the temporary file anew; a file left by a process that died is removed. */
-static FILE *open_temporary(const char *path) {
-  unlink(path);
-  const int handle = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-  FILE *file = handle < 0 ? NULL : fdopen(handle, "wb");
-  if (!file && handle >= 0) close(handle);
-  return file;
+/* ---- Temporary files ---- */
+
+/* The names of temporary files. Their writers hold a lock (flock), which the kernel releases when a
+ * process ends: a file that nobody has locked is left over. */
+static const char prefix[] = ".situ-", suffix[] = ".tmp";
+enum { RANDOM_DIGITS = 16, MAX_ATTEMPTS = 16 };
+
+static bool is_temporary(const char *name) {
+  return !strncmp(name, prefix, sizeof prefix - 1) &&
+         strlen(name) == sizeof prefix - 1 + RANDOM_DIGITS + sizeof suffix - 1 &&
+         !strcmp(name + sizeof prefix - 1 + RANDOM_DIGITS, suffix);
 }
 
-/* Writes and syncs a file. Returns 0 or an errno. */
-static int write_parts(FILE *file, const struct file_part *parts, int count) {
-  errno = 0;
-  bool good = true;
-  for (int i = 0; i < count && good; i++)
-    good = !parts[i].bytes || fwrite(parts[i].data, 1, parts[i].bytes, file) == parts[i].bytes;
-  good = good && !fflush(file) && (!fsync(fileno(file)) || errno == EINVAL); /* EINVAL: no file */
-  const int error = good ? 0 : errno ? errno : EIO; /* never 0 on failure */
-  return fclose(file) && !error ? (errno ? errno : EIO) : error;
+static void remove_leftover(int directory, const char *name) {
+  struct stat found;
+  const int handle = openat(directory, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (handle < 0) return;
+  if (!fstat(handle, &found) && S_ISREG(found.st_mode) && found.st_uid == geteuid() &&
+      !flock(handle, LOCK_EX | LOCK_NB))
+    unlinkat(directory, name, 0);
+  close(handle);
 }
 
-/* Writes to a temporary file with the mode of the old one, if there is one, and renames it. Returns
- * 0 or an errno. */
-static int replace(const char *path, const struct stat *old, const struct file_part *parts,
-                   int count) {
-  struct strbuf temporary = {0};
-  strbuf_appendf(&temporary, "%s.tmp%ld.%llx", path, (long)getpid(),
-                 (unsigned long long)pthread_self());
-  FILE *file = temporary.failed ? NULL : open_temporary(strbuf_get(&temporary));
-  int error = temporary.failed ? ENOMEM : file ? 0 : errno;
-  if (file && old && fchmod(fileno(file), old->st_mode & 0777)) error = errno;
-  if (file) {
-    const int written = write_parts(file, parts, count);
-    if (!error) error = written;
+void file_sweep(const char *path) {
+  struct strbuf directory = {0};
+  append_directory(&directory, path);
+  DIR *entries = directory.failed ? NULL : opendir(strbuf_get(&directory));
+  strbuf_free(&directory);
+  if (!entries) return;
+  for (const struct dirent *entry = readdir(entries); entry; entry = readdir(entries))
+    if (is_temporary(entry->d_name)) remove_leftover(dirfd(entries), entry->d_name);
+  closedir(entries);
+}
+
+/* Opens and locks a new file. Returns 0, or EAGAIN if another process took it for a leftover. */
+static int open_temporary(struct file_writer *writer) {
+  struct stat found;
+  uint64_t number = 0;
+  struct strbuf path = {0};
+  if (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number) return EIO;
+  append_directory(&path, writer->target);
+  strbuf_appendf(&path, "%s%016llx%s", prefix, (unsigned long long)number, suffix);
+  if (path.failed) {
+    strbuf_free(&path);
+    return ENOMEM;
   }
-  if (!error && rename(strbuf_get(&temporary), path)) error = errno;
-  if (error && file) unlink(strbuf_get(&temporary));
-  strbuf_free(&temporary);
+  writer->temporary = path.data;
+  const int handle =
+      open(path.data, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666); /* umask */
+  if (handle < 0) return errno;
+  const bool is_taken = flock(handle, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK;
+  if (is_taken || fstat(handle, &found) || !found.st_nlink) {
+    close(handle);
+    return EAGAIN;
+  }
+  writer->stream = fdopen(handle, "wb");
+  if (writer->stream) return 0;
+  const int error = errno;
+  close(handle);
+  unlink(path.data);
   return error;
 }
 
-/* Writes to what is not a file: a device, a pipe, the missing target of a link. */
-static situ_status write_directly(const char *path, const struct file_part *parts, int count) {
-  FILE *file = fopen(path, "wb");
-  const int error = file ? write_parts(file, parts, count) : errno;
-  return error ? file_failure(path, error) : NULL;
+static int create_temporary(struct file_writer *writer) {
+  int error = EAGAIN;
+  for (int i = 0; i < MAX_ATTEMPTS && (error == EAGAIN || error == EEXIST); i++) {
+    free(writer->temporary);
+    writer->temporary = NULL;
+    error = open_temporary(writer);
+  }
+  return error;
+}
+
+/* ---- Writers ---- */
+
+/* Whether to write to a path itself: a device, a pipe, the missing target of a link. */
+static bool is_special(const char *path, struct stat *old, bool *exists) {
+  struct stat link;
+  const bool is_link = !lstat(path, &link) && S_ISLNK(link.st_mode);
+  *exists = !stat(path, old);
+  return *exists ? !S_ISREG(old->st_mode) && !S_ISDIR(old->st_mode) : is_link;
+}
+
+/* Returns 0 or an errno. */
+static int open_writer(struct file_writer *writer, const char *path) {
+  struct stat old;
+  bool exists = false;
+  if (is_special(path, &old, &exists)) {
+    writer->stream = fopen(path, "wb");
+    return writer->stream ? 0 : errno;
+  }
+  if (exists && S_ISDIR(old.st_mode)) return EISDIR;
+  writer->target = exists ? realpath(path, NULL) : strdup(path);
+  if (!writer->target) return errno;
+  file_sweep(writer->target);
+  const int error = create_temporary(writer);
+  if (error) return error;
+  return exists && fchmod(fileno(writer->stream), old.st_mode & 0777) ? errno : 0;
+}
+
+situ_status file_writer_open(const char *path, struct file_writer *writer) {
+  *writer = (struct file_writer){0};
+  writer->path = strdup(path);
+  const int error = writer->path ? open_writer(writer, path) : ENOMEM;
+  if (!error) return NULL;
+  file_writer_discard(writer);
+  return file_failure(path, error);
+}
+
+/* Writes what is buffered, syncs and renames the file, which stays locked until then. */
+static int finish(struct file_writer *writer) {
+  errno = 0;
+  const bool good = !ferror(writer->stream) && !fflush(writer->stream) &&
+                    (!fsync(fileno(writer->stream)) || errno == EINVAL); /* EINVAL: no file */
+  if (!good) return errno ? errno : EIO;                                 /* never 0 on failure */
+  return writer->temporary && rename(writer->temporary, writer->target) ? errno : 0;
+}
+
+situ_status file_writer_commit(struct file_writer *writer) {
+  const int error = finish(writer);
+  situ_status status = NULL;
+  if (error) {
+    status = file_failure(writer->path, error);
+  } else if (writer->temporary) {
+    free(writer->temporary);
+    writer->temporary = NULL; /* it has its name */
+    status = sync_directory(writer->target);
+  }
+  file_writer_discard(writer);
+  return status;
+}
+
+void file_writer_discard(struct file_writer *writer) {
+  if (writer->temporary && writer->stream) unlink(writer->temporary);
+  if (writer->stream) fclose(writer->stream);
+  free(writer->temporary);
+  free(writer->target);
+  free(writer->path);
+  *writer = (struct file_writer){0};
 }
 
 situ_status file_replace(const char *path, const struct file_part *parts, int count) {
-  struct stat link, old;
-  const bool is_link = !lstat(path, &link) && S_ISLNK(link.st_mode);
-  const bool exists = !stat(path, &old);
-  if (exists ? !S_ISREG(old.st_mode) && !S_ISDIR(old.st_mode) : is_link)
-    return write_directly(path, parts, count);
-  char *target = is_link ? realpath(path, NULL) : NULL;
-  const char *const to = target ? target : path;
-  const int error = is_link && !target ? errno : replace(to, exists ? &old : NULL, parts, count);
-  const situ_status status = error ? file_failure(path, error) : sync_directory(to);
-  free(target);
-  return status;
+  struct file_writer writer;
+  TRY(file_writer_open(path, &writer));
+  for (int i = 0; i < count; i++)
+    if (parts[i].bytes) fwrite(parts[i].data, 1, parts[i].bytes, writer.stream);
+  return file_writer_commit(&writer);
 }

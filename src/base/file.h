@@ -3,6 +3,8 @@
 #ifndef SITU_BASE_FILE_H
 #define SITU_BASE_FILE_H
 
+#include <stdio.h>
+
 #include "base/base.h"
 
 struct strbuf;
@@ -18,9 +20,30 @@ struct file_part {
   size_t bytes;
 };
 
-/* Replaces a file by the concatenation of parts. Writes to a temporary file in the same directory,
- * syncs it, renames it and syncs the directory: a crash leaves the old or the new file. The mode of
- * the old file and symbolic links remain; devices and pipes are written to. */
+/* A file that is being replaced. */
+struct file_writer {
+  FILE *stream;    /* write to this */
+  char *path;      /* that was asked for */
+  char *target;    /* NULL: `stream` is a device or a pipe */
+  char *temporary; /* path of `stream` */
+};
+
+/* Begins to replace a file: creates a temporary file in the same directory, after removing those of
+ * processes that died. The mode of the old file and symbolic links remain; devices and pipes are
+ * written to. */
+situ_status file_writer_open(const char *path, struct file_writer *writer) SITU_MUST_USE;
+
+/* Syncs the temporary file, renames it and syncs the directory: a crash leaves the old or the new
+ * file. An error of the stream is one of the commit. Frees the writer. */
+situ_status file_writer_commit(struct file_writer *writer) SITU_MUST_USE;
+
+/* Frees a writer without replacing the file. */
+void file_writer_discard(struct file_writer *writer);
+
+/* Removes temporary files that processes which died left in the directory of a path. */
+void file_sweep(const char *path);
+
+/* Replaces a file by the concatenation of parts; see file_writer_open. */
 situ_status file_replace(const char *path, const struct file_part *parts, int count) SITU_MUST_USE;
 
 #endif

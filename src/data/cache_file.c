@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "data/data.h"
 #include "ops/io/file_ops.h"
@@ -16,18 +15,19 @@ static const char magic[] = "situ cache 1\n";
 
 struct cache_file_cursor {
   struct cursor head;
-  char *path, *temp_path; /* temp_path: while the file is written, else NULL */
-  FILE *stream;
-  int64_t size; /* of the file that is read: an upper bound for every size in it */
+  char *path;
+  FILE *stream;              /* of a file that is read, else NULL */
+  struct file_writer writer; /* of a file that is written */
+  int64_t size;              /* of the file that is read: an upper bound for every size in it */
   bool ended;
 };
 
-static situ_status make_path(const struct cursor *cursor, const char *stopping, char **out) {
+static situ_status make_path(const struct cursor *cursor, char **out) {
   situ_tensor *name = NULL;
   TRY(cursor_param(cursor, 0, &name));
   if (name->type != SITU_STRING || situ_shape_count(name->shape) != 1)
     return INVALID("`filename` must be a scalar string.");
-  return asprintf(out, "%s%s", situ_tensor_string(name, 0).data, stopping) < 0 ? NO_MEMORY() : NULL;
+  return asprintf(out, "%s.cache", situ_tensor_string(name, 0).data) < 0 ? NO_MEMORY() : NULL;
 }
 
 static situ_status corrupt_file(const struct cache_file_cursor *self) {
@@ -37,27 +37,15 @@ static situ_status corrupt_file(const struct cache_file_cursor *self) {
 
 /* Creates the temporary file and opens the input. */
 static situ_status begin_write(struct cache_file_cursor *self) {
-  TRY(make_path(&self->head, ".cache.XXXXXX", &self->temp_path));
-  const int file = mkstemp(self->temp_path);
-  if (file < 0) {
-    const situ_status status = file_failure(self->temp_path, errno);
-    free(self->temp_path);
-    self->temp_path = NULL;
-    return status;
-  }
-  self->stream = fdopen(file, "wb");
-  if (!self->stream) {
-    close(file);
-    return NO_MEMORY();
-  }
-  fputs(magic, self->stream);
+  TRY(file_writer_open(self->path, &self->writer));
+  fputs(magic, self->writer.stream);
   return cursor_open_input(&self->head, 0);
 }
 
 static situ_status open(struct cursor *cursor) {
   struct cache_file_cursor *self = (struct cache_file_cursor *)cursor;
   char line[sizeof magic] = "";
-  TRY(make_path(cursor, ".cache", &self->path));
+  TRY(make_path(cursor, &self->path));
   self->stream = fopen(self->path, "rb");
   if (!self->stream) return begin_write(self);
   fseeko(self->stream, 0, SEEK_END);
@@ -70,8 +58,7 @@ static situ_status open(struct cursor *cursor) {
 static void close_file(struct cursor *cursor) {
   struct cache_file_cursor *self = (struct cache_file_cursor *)cursor;
   if (self->stream) fclose(self->stream);
-  if (self->temp_path) unlink(self->temp_path);
-  free(self->temp_path);
+  file_writer_discard(&self->writer);
   free(self->path);
 }
 
@@ -100,13 +87,8 @@ static void write_component(FILE *stream, const situ_tensor *component) {
 
 /* Completes the file and renames it. */
 static situ_status finish(struct cache_file_cursor *self) {
-  fputc(0, self->stream);
-  const bool failed = ferror(self->stream) != 0, late = fclose(self->stream) != 0;
-  self->stream = NULL;
-  if (failed || late || rename(self->temp_path, self->path)) return file_failure(self->path, errno);
-  free(self->temp_path);
-  self->temp_path = NULL;
-  return NULL;
+  fputc(0, self->writer.stream);
+  return file_writer_commit(&self->writer);
 }
 
 static situ_status write_element(struct cache_file_cursor *self, situ_tensor **components) {
@@ -117,9 +99,9 @@ static situ_status write_element(struct cache_file_cursor *self, situ_tensor **c
       return situ_status_create(SITU_UNIMPLEMENTED,
                                 "Cannot cache elements that contain data sets in a file.");
   }
-  fputc(1, self->stream);
-  for (int i = 0; i < n; i++) write_component(self->stream, components[i]);
-  return ferror(self->stream) ? file_failure(self->temp_path, EIO) : NULL;
+  fputc(1, self->writer.stream);
+  for (int i = 0; i < n; i++) write_component(self->writer.stream, components[i]);
+  return ferror(self->writer.stream) ? file_failure(self->path, EIO) : NULL;
 }
 
 /* ---- Reading ---- */
@@ -186,7 +168,7 @@ static situ_status next(struct cursor *cursor, situ_tensor **components, bool *e
   struct cache_file_cursor *self = (struct cache_file_cursor *)cursor;
   *end = self->ended;
   if (*end) return NULL;
-  if (!self->temp_path) return read_next(self, components, end);
+  if (self->stream) return read_next(self, components, end);
   TRY(cursor_pull(cursor, components, end));
   self->ended = *end;
   const situ_status status = *end ? finish(self) : write_element(self, components);

@@ -2,12 +2,15 @@
  * test_file.c: files are replaced whole or not at all. */
 #include "base/file.h"
 
+#include <dirent.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -117,11 +120,87 @@ static void missing_files_cannot_be_read(void **state) {
   strbuf_free(&text);
 }
 
+static int count_files(void) {
+  int count = 0;
+  DIR *entries = opendir(directory);
+  assert_non_null(entries);
+  for (const struct dirent *entry = readdir(entries); entry; entry = readdir(entries))
+    count += entry->d_name[0] != '.' || entry->d_name[1] == 's';
+  closedir(entries);
+  return count;
+}
+
+static void a_writer_is_discarded_or_committed(void **state) {
+  (void)state;
+  struct file_writer writer;
+  const struct file_part part = {"old", 3};
+  assert_null(file_replace(path, &part, 1));
+  assert_null(file_writer_open(path, &writer));
+  fputs("new", writer.stream);
+  assert_int_equal(count_files(), 2);
+  file_writer_discard(&writer);
+  expect_contents("old");
+  assert_null(file_writer_open(path, &writer));
+  fputs("new", writer.stream);
+  assert_null(file_writer_commit(&writer));
+  expect_contents("new");
+  assert_int_equal(count_files(), 1);
+}
+
+/* The next writer removes the file of a process that died, and no other. */
+static void leftovers_are_removed(void **state) {
+  (void)state;
+  struct file_writer mine, next;
+  char other[80];
+  assert_null(file_replace(path, NULL, 0));
+  const pid_t child = fork();
+  if (!child) {
+    if (!file_writer_open(path, &next)) raise(SIGKILL);
+    _exit(1);
+  }
+  int status = 0;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_true(WIFSIGNALED(status));
+  assert_int_equal(count_files(), 2); /* the file and the leftover */
+  snprintf(other, sizeof other, "%s/.situ-notes.tmp", directory);
+  FILE *file = fopen(other, "w");
+  assert_non_null(file);
+  fclose(file);
+  assert_null(file_writer_open(path, &mine));
+  assert_int_equal(count_files(), 3); /* the file, mine, the other */
+  assert_null(file_writer_open(path, &next));
+  assert_int_equal(count_files(), 4); /* mine is in use */
+  file_writer_discard(&next);
+  file_writer_discard(&mine);
+  assert_int_equal(unlink(other), 0);
+  assert_int_equal(count_files(), 1);
+}
+
+/* The mode of a new file is that of the umask, and a long name has a temporary file, too. */
+static void new_files_have_the_mode_of_the_umask(void **state) {
+  (void)state;
+  char name[400];
+  struct stat found;
+  const mode_t before = umask(027);
+  snprintf(name, sizeof name, "%s/%0250d", directory, 7);
+  assert_null(file_replace(name, NULL, 0));
+  umask(before);
+  assert_int_equal(stat(name, &found), 0);
+  assert_int_equal(found.st_mode & 0777, 0640);
+  assert_int_equal(unlink(name), 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(parts_are_concatenated),     cmocka_unit_test(a_failure_keeps_the_file),
-      cmocka_unit_test(the_mode_of_a_file_remains), cmocka_unit_test(links_remain),
-      cmocka_unit_test(devices_are_written_to),     cmocka_unit_test(missing_files_cannot_be_read),
+      cmocka_unit_test(parts_are_concatenated),
+      cmocka_unit_test(a_failure_keeps_the_file),
+      cmocka_unit_test(the_mode_of_a_file_remains),
+      cmocka_unit_test(links_remain),
+      cmocka_unit_test(devices_are_written_to),
+      cmocka_unit_test(missing_files_cannot_be_read),
+      cmocka_unit_test(a_writer_is_discarded_or_committed),
+      cmocka_unit_test(leftovers_are_removed),
+      cmocka_unit_test(new_files_have_the_mode_of_the_umask),
   };
   return cmocka_run_group_tests(tests, make_directory, remove_directory);
 }

@@ -144,6 +144,7 @@ def test_words_as_numbers(tmp_path):
     assert rows.tolist() == [[1, 2, 3, 0], [1, 4, 3, 5]]
     assert len(result.vocabulary_) == 7
     result.save(str(tmp_path / "vocab"))
+    assert (tmp_path / "vocab").read_bytes()[:1] == b"{"  # JSON, not a pickle
     again = tf.contrib.learn.preprocessing.VocabularyProcessor.restore(str(tmp_path / "vocab"))
     assert list(again.transform(["a dog"]))[0].tolist() == [0, 4, 0, 0]
     assert list(again.reverse([[1, 4]])) == ["the dog"]
@@ -174,9 +175,15 @@ def test_a_vocabulary_runs_no_code_of_its_file(tmp_path):
         kind.restore(path)
     result = kind(4)
     result.extra = _Malicious(str(mark))
-    result.save(path)
+    with open(path, "wb") as file:
+        pickle.dump(result, file)
     with pytest.raises(pickle.UnpicklingError):
         kind.restore(path)
+    for text in "{", "{}", '{"words": [], "format": 1}', "{" * 100000:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        with pytest.raises(ValueError, match="holds no VocabularyProcessor"):
+            kind.restore(path)
     for other in {"a": 1}, [1, 2], tf.contrib.learn.preprocessing.CategoricalVocabulary():
         with open(path, "wb") as file:
             pickle.dump(other, file)

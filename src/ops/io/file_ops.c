@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
  * file_ops.c: ReadFile, WriteFile, MatchingFiles, DecodeRaw. */
-#include <errno.h>
 #include <glob.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,12 +54,7 @@ static situ_status compute_write(struct compute *compute) {
   const char *path = situ_tensor_string(compute->in[0], 0).data;
   const situ_string contents = situ_tensor_string(compute->in[1], 0);
   make_folders(path);
-  FILE *stream = fopen(path, "wb");
-  if (!stream) return file_failure(path, errno);
-  const bool whole = fwrite(contents.data, 1, contents.length, stream) == contents.length;
-  const int error = errno;
-  if (fclose(stream) || !whole) return file_failure(path, whole ? errno : error);
-  return NULL;
+  return file_replace(path, &(struct file_part){contents.data, contents.length}, 1);
 }
 
 static situ_status matching_shape(struct call *call) {

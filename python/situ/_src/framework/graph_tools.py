@@ -8,6 +8,7 @@ import math
 import os
 import re
 
+import _situ
 from situ._src.checkpoint import reader as checkpoint_reader
 from situ._src.framework import graph_util, keywords, meta_graph
 from situ._src.framework.api import export
@@ -98,8 +99,7 @@ def freeze_graph_with_def_protos(
     }
     graph_def = graph_util.frozen(part, values)
     if output_graph:
-        with open(output_graph, "wb") as file:
-            file.write(graph_def.SerializeToString())
+        _situ.replace_file(output_graph, graph_def.SerializeToString())
     return graph_def
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy
 
+import _situ
 from situ._src.framework import style
 from situ._src.framework.api import export
 from situ._src.framework.graph import Graph
@@ -272,6 +273,5 @@ def write_graph(graph_or_graph_def, logdir: str, name: str, as_text: bool = True
     )
     os.makedirs(logdir or ".", exist_ok=True)
     path = os.path.join(logdir, name)
-    with open(path, "wb") as file:
-        file.write(str(graph_def).encode() if as_text else graph_def.SerializeToString())
+    _situ.replace_file(path, str(graph_def).encode() if as_text else graph_def.SerializeToString())
     return path

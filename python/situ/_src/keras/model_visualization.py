@@ -11,6 +11,7 @@ import subprocess
 import sys
 from typing import Any
 
+import _situ
 from situ._src.framework import nest
 from situ._src.keras.registry import keras_export
 
@@ -45,8 +46,7 @@ class Dot(str):
     def write(self, path, prog: str = "dot", format: str = "raw") -> bool:
         """Writes the graph to a file; "raw" and "dot" write the DOT source."""
         data = self.encode() if format in ("raw", "dot") else self.create(prog, format)
-        with open(path, "wb") as file:
-            file.write(data)
+        _situ.replace_file(path, data)
         return True
 
 

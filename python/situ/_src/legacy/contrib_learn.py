@@ -5,6 +5,8 @@ of TensorBoard, and lists of variables."""
 from __future__ import annotations
 
 import collections
+import io
+import json
 import os
 import pickle
 import re
@@ -14,6 +16,7 @@ from typing import Any
 
 import numpy
 
+import _situ
 from situ._src.framework.api import V1, export
 from situ._src.framework.message_classes import message_class
 from situ._src.summary.file_writer import FileWriter
@@ -127,15 +130,35 @@ class VocabularyProcessor:
             yield " ".join(self.vocabulary_.reverse(i) for i in row)
 
     def save(self, filename: str | os.PathLike) -> None:
-        with open(filename, "wb") as file:
-            pickle.dump(self, file)
+        """Writes the processor as JSON. A function that divides texts into words is written as its
+        name."""
+        words, function = self.vocabulary_, self._tokenizer
+        data = {
+            "format": _FORMAT,
+            "max_document_length": self.max_document_length,
+            "min_frequency": self.min_frequency,
+            "tokenizer": [function.__module__, function.__qualname__],
+            "words": words._reverse,
+            "frequency": words._frequency,
+            "frozen": words._frozen,
+            "support_reverse": words._support_reverse,
+        }
+        _situ.replace_file(filename, json.dumps(data).encode())
 
     @classmethod
     def restore(cls, filename: str | os.PathLike):
-        """The processor that save wrote. No code of the file is run: a function that divides texts
-        into words must be one of this program."""
+        """The processor that save wrote, here or in TensorFlow. No code of the file is run: a
+        function that divides texts into words must be one of this program."""
         with open(filename, "rb") as file:
-            result = _Restorer(file).load()
+            data = file.read()
+        if data[:1] == b"{":
+            return _from_json(cls, filename, data)
+        return cls._from_pickle(filename, data)
+
+    @classmethod
+    def _from_pickle(cls, filename, data):
+        """Reads a file of TensorFlow: a pickle, of which only the two classes are made."""
+        result = _Restorer(io.BytesIO(data)).load()
         if not isinstance(result, VocabularyProcessor):
             raise ValueError(
                 f"{filename} holds no VocabularyProcessor, but {type(result).__name__}"
@@ -149,6 +172,29 @@ class VocabularyProcessor:
             if theirs in vocabulary.__dict__:
                 setattr(vocabulary, ours, vocabulary.__dict__.pop(theirs))
         return result
+
+
+_FORMAT = "situ vocabulary processor 1"
+
+
+def _from_json(kind, filename, data):
+    """Returns the processor of a file that save wrote."""
+    try:
+        read = json.loads(data)
+        words = [str(w) for w in read["words"]]
+        lengths = int(read["max_document_length"]), int(read["min_frequency"])
+        frequency = {str(w): int(n) for w, n in read["frequency"].items()}
+        module, name = (str(part) for part in read["tokenizer"])
+        if read["format"] != _FORMAT or not words:
+            raise ValueError("another format")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise ValueError(f"{filename} holds no VocabularyProcessor: {error!r}") from None
+    vocabulary = CategoricalVocabulary(words[0], bool(read.get("support_reverse", True)))
+    vocabulary._reverse, vocabulary._frequency = words, frequency
+    vocabulary._mapping = {w: i for i, w in enumerate(words)}
+    vocabulary.freeze(bool(read.get("frozen", True)))
+    own = (module, name) == (__name__, "tokenizer")
+    return kind(*lengths, vocabulary, None if own else _Reference(module, name).resolve())
 
 
 _TENSORFLOW_NAMES = {
@@ -225,8 +271,8 @@ def visualize_embeddings(summary_writer, config: Any):
         if isinstance(summary_writer, FileWriter)
         else os.fspath(summary_writer)
     )
-    with open(os.path.join(folder, "projector_config.pbtxt"), "w", encoding="utf-8") as file:
-        file.write(str(config))
+    path = os.path.join(folder, "projector_config.pbtxt")
+    _situ.replace_file(path, str(config).encode())
 
 
 @export(v1="contrib.slim.model_analyzer.analyze_vars")

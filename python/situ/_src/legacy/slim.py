@@ -10,6 +10,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+import _situ
 from situ._src.framework import api, logs
 from situ._src.framework.api import V1, export
 from situ._src.framework.graph import GraphKeys, get_default_graph
@@ -280,8 +281,8 @@ def train_step(sess, train_op, global_step, train_step_kwargs):
     if metadata is not None:
         path = os.path.join(train_step_kwargs["logdir"], f"tf_trace-{step}.json")
         logs.info("Writing trace to %s", path)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(Timeline(metadata.step_stats).generate_chrome_trace_format())
+        text = Timeline(metadata.step_stats).generate_chrome_trace_format()
+        _situ.replace_file(path, text.encode())
     stop = (
         bool(sess.run(train_step_kwargs["should_stop"]))
         if "should_stop" in train_step_kwargs

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import sys
 
+import _situ
 from situ._src.framework import errors
 from situ._src.framework.api import V1, export
 from situ._src.framework.graph import get_default_graph
@@ -66,8 +67,8 @@ def _timeline(path, steps, step):
             f"A timeline is of one step, and there is no step {step}: choose one of "
             f"{sorted(steps) or 'those that add_step is given'} with with_step.",
         )
-    with open(f"{path}_{step}", "w", encoding="utf-8") as file:
-        file.write(step_stats.Timeline(steps[step].step_stats).generate_chrome_trace_format())
+    text = step_stats.Timeline(steps[step].step_stats).generate_chrome_trace_format()
+    _situ.replace_file(f"{path}_{step}", text.encode())
 
 
 def _write(options, report):
@@ -83,8 +84,7 @@ def _write(options, report):
         )
         sys.stdout.flush()
     elif where == "file":
-        with open(more.partition("=")[2], "w", encoding="utf-8") as file:
-            file.write(report)
+        _situ.replace_file(more.partition("=")[2], report.encode())
     elif where != "none":
         raise errors.InvalidArgumentError(
             None,

@@ -10,6 +10,7 @@ import socket
 import threading
 import time
 
+import _situ
 from situ._src.framework import errors, logs
 from situ._src.framework.api import export
 from situ._src.profiler import trace_recorder
@@ -107,8 +108,8 @@ def stop(save: bool = True) -> None:
             run += "_"
         os.makedirs(run)
         path = os.path.join(run, f"{socket.gethostname()}.trace.json.gz")
-        with gzip.open(path, "wt", encoding="utf-8") as file:
-            file.write(trace_recorder.chrome_trace(_filter(rows, _state["options"]), spans))
+        text = trace_recorder.chrome_trace(_filter(rows, _state["options"]), spans)
+        _situ.replace_file(path, gzip.compress(text.encode()))
 
 
 @export("profiler.experimental.Profile")

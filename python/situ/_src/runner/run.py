@@ -51,16 +51,17 @@ def record(path):
     """Records a trace of everything that runs; it is written at exit."""
     import atexit
 
+    import _situ
+    from situ._src.framework import errors
     from situ._src.profiler import trace_recorder
 
     trace = trace_recorder.Recording()
 
     def write():
         try:
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(trace_recorder.chrome_trace(trace.end()))
-        except OSError as e:
-            print(f"situ run: cannot write {path}: {e.strerror}", file=sys.stderr)
+            _situ.replace_file(path, trace_recorder.chrome_trace(trace.end()).encode())
+        except errors.OpError as e:
+            print(f"situ run: cannot write {e.message.replace('; ', ': ')}", file=sys.stderr)
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(1)  # the last handler at exit: nothing else can set the exit code

@@ -4,6 +4,7 @@ per second."""
 
 import os
 
+import _situ
 from situ._src.framework import logs
 from situ._src.framework.api import export
 from situ._src.framework.graph import GraphKeys, get_default_graph
@@ -258,5 +259,5 @@ class ProfilerHook(SessionRunHook):
         path = os.path.join(self._dir, f"timeline-{int(step)}.json")
         logs.info("Saving timeline for %d into '%s'.", step, path)
         os.makedirs(self._dir or ".", exist_ok=True)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(timeline.generate_chrome_trace_format(self._flow, self._memory))
+        text = timeline.generate_chrome_trace_format(self._flow, self._memory)
+        _situ.replace_file(path, text.encode())
