@@ -45,6 +45,25 @@ SITU_API situ_status situ_safetensors_write(const char *path, situ_array *arrays
                                             const situ_metadata *metadata,
                                             int n_metadata) SITU_MUST_USE;
 
+/* An open file in the safetensors format. Threads may share it. */
+typedef struct situ_safetensors situ_safetensors;
+
+/* Opens a file and checks its header. DataLoss with the file and offset if it is corrupt. */
+SITU_API situ_status situ_safetensors_open(const char *path, situ_safetensors **out) SITU_MUST_USE;
+
+/* Closes a file; NULL is ignored. */
+SITU_API void situ_safetensors_release(situ_safetensors *file);
+
+/* Describe an array (without data) or an entry of the metadata, borrowed from the file. Return
+ * false if the index is too large. */
+SITU_API bool situ_safetensors_array(const situ_safetensors *file, int index, situ_array *out);
+SITU_API bool situ_safetensors_metadata(const situ_safetensors *file, int index,
+                                        situ_metadata *out);
+
+/* Reads an array; the caller releases it. DataLoss if its checksum does not match. */
+SITU_API situ_status situ_safetensors_read(const situ_safetensors *file, const char *name,
+                                           situ_tensor **out) SITU_MUST_USE;
+
 /* Writes arrays, which are sorted by name, and metadata to a checkpoint. */
 SITU_API situ_status situ_checkpoint_write_arrays(const char *prefix, situ_array *arrays, int count,
                                                   const situ_metadata *metadata,

@@ -180,6 +180,15 @@ SITU_API situ_status situ_message_parse(situ_message *message, situ_format forma
 SITU_API situ_status situ_message_write(const situ_message *message, situ_format format, char **out,
                                         size_t *length) SITU_MUST_USE;
 
+/* Creates the tensor of a TensorProto. `*limit` is how many bytes repeated elements may take (see
+ * situ_expansion_limit); what is used is subtracted. ResourceExhausted if there are more. */
+SITU_API situ_status situ_message_read_tensor(const situ_message *message, uint64_t *limit,
+                                              situ_tensor **out) SITU_MUST_USE;
+
+/* Returns how many bytes an input of `bytes` bytes may expand to: SITU_EXPANSION_LIMIT, or 64 times
+ * its size if that is more. */
+SITU_API uint64_t situ_expansion_limit(uint64_t bytes);
+
 #ifdef __cplusplus
 }
 #endif

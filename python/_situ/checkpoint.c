@@ -136,7 +136,78 @@ static PyObject *crc32c(PyObject *self, PyObject *object) {
   return PyLong_FromUnsignedLong(sum);
 }
 
+static const char capsule_name[] = "situ_safetensors";
+
+static void close_safetensors(PyObject *capsule) {
+  situ_safetensors_release(PyCapsule_GetPointer(capsule, capsule_name));
+}
+
+/* {name: (type, shape)} of the arrays of a file. */
+static PyObject *list_arrays(const situ_safetensors *file) {
+  PyObject *dict = PyDict_New();
+  situ_array array;
+  for (int i = 0; dict && situ_safetensors_array(file, i, &array); i++) {
+    PyObject *entry = Py_BuildValue("sN", array.type, types_tuple(array.shape));
+    if (!entry || PyDict_SetItemString(dict, array.name, entry)) Py_CLEAR(dict);
+    Py_XDECREF(entry);
+  }
+  return dict;
+}
+
+static PyObject *list_metadata(const situ_safetensors *file) {
+  PyObject *dict = PyDict_New();
+  situ_metadata pair;
+  for (int i = 0; dict && situ_safetensors_metadata(file, i, &pair); i++) {
+    PyObject *value = PyUnicode_FromString(pair.value);
+    if (!value || PyDict_SetItemString(dict, pair.key, value)) Py_CLEAR(dict);
+    Py_XDECREF(value);
+  }
+  return dict;
+}
+
+/* open_safetensors(path) */
+static PyObject *open_safetensors(PyObject *self, PyObject *args) {
+  (void)self;
+  PyObject *path;
+  situ_safetensors *file = NULL;
+  if (!PyArg_ParseTuple(args, "O&", PyUnicode_FSConverter, &path)) return NULL;
+  situ_status status;
+  Py_BEGIN_ALLOW_THREADS;
+  status = situ_safetensors_open(PyBytes_AS_STRING(path), &file);
+  Py_END_ALLOW_THREADS;
+  Py_DECREF(path);
+  if (status) return errors_raise(status, NULL);
+  PyObject *capsule = PyCapsule_New(file, capsule_name, close_safetensors);
+  if (!capsule) {
+    situ_safetensors_release(file);
+    return NULL;
+  }
+  return Py_BuildValue("NNN", capsule, list_arrays(file), list_metadata(file));
+}
+
+/* read_safetensors(file, name) */
+static PyObject *read_safetensors(PyObject *self, PyObject *args) {
+  (void)self;
+  PyObject *capsule;
+  const char *name;
+  if (!PyArg_ParseTuple(args, "Os", &capsule, &name)) return NULL;
+  const situ_safetensors *file = PyCapsule_GetPointer(capsule, capsule_name);
+  if (!file) return NULL;
+  situ_tensor *tensor = NULL;
+  situ_status status;
+  Py_BEGIN_ALLOW_THREADS;
+  status = situ_safetensors_read(file, name, &tensor);
+  Py_END_ALLOW_THREADS;
+  if (status) return errors_raise(status, NULL);
+  PyObject *array = array_from_tensor(tensor);
+  situ_tensor_release(tensor);
+  return array;
+}
+
 PyMethodDef checkpoint_methods[] = {
+    {"open_safetensors", open_safetensors, METH_VARARGS,
+     "Opens a safetensors file. Returns (file, {name: (type, shape)}, metadata)."},
+    {"read_safetensors", read_safetensors, METH_VARARGS, "Returns an array of an open file."},
     {"write_safetensors", write_safetensors, METH_VARARGS,
      "Writes arrays, a list of (name, type, shape, data), and metadata to a safetensors file."},
     {"write_checkpoint", write_checkpoint, METH_VARARGS,

@@ -536,10 +536,36 @@ static PyObject *enum_types(PyObject *self, PyObject *none) {
   return result;
 }
 
+/* tensor_proto_array(message, limit) */
+static PyObject *tensor_proto_array(PyObject *self, PyObject *args) {
+  (void)self;
+  PyObject *message;
+  unsigned long long limit;
+  if (!PyArg_ParseTuple(args, "O!K", &message_type, &message, &limit)) return NULL;
+  uint64_t left = limit;
+  situ_tensor *tensor = NULL;
+  const situ_status status = situ_message_read_tensor(MESSAGE_OF(message), &left, &tensor);
+  if (status) return errors_raise_building(status);
+  PyObject *array = array_from_tensor(tensor);
+  situ_tensor_release(tensor);
+  return array ? Py_BuildValue("NK", array, (unsigned long long)left) : NULL;
+}
+
+static PyObject *expansion_limit(PyObject *self, PyObject *bytes) {
+  (void)self;
+  const unsigned long long count = PyLong_AsUnsignedLongLong(bytes);
+  if (PyErr_Occurred()) return NULL;
+  return PyLong_FromUnsignedLongLong(situ_expansion_limit(count));
+}
+
 PyMethodDef message_functions[] = {
     {"register_message_class", register_class, METH_VARARGS, "Sets the class of a message type."},
     {"parse_message", parse_message, METH_VARARGS, "Unpickles a message."},
     {"message_fields", message_fields, METH_O, "Returns the fields of a message type."},
     {"message_names", message_names, METH_NOARGS, "Returns the names of the message types."},
+    {"tensor_proto_array", tensor_proto_array, METH_VARARGS,
+     "Returns the array of a TensorProto and how much of a limit in bytes is left."},
+    {"expansion_limit", expansion_limit, METH_O,
+     "Returns how many bytes an input of some bytes may expand to."},
     {"enum_types", enum_types, METH_NOARGS, "Returns the values of the enums by name."},
     {NULL, NULL, 0, NULL}};

@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { SWITCH, KEYWORD, INTEGER, SECONDS };
+#include "base/parse_size.h"
+
+enum kind { SWITCH, KEYWORD, INTEGER, SECONDS, SIZE };
 
 static const struct variable {
   const char *name;
@@ -21,6 +23,9 @@ static const struct variable {
     {"SITU_CUBLAS", SWITCH, NULL, 0, 0},
     {"SITU_CUDA", SWITCH, NULL, 0, 0},
     {"SITU_DEVICE_NAMES", KEYWORD, "legacy", 0, 0},
+    {"SITU_EXPANSION_LIMIT", SIZE, NULL, 0, 0},
+    {"SITU_IMAGE_PIXELS", INTEGER, NULL, 1, INT64_MAX},
+    {"SITU_JPEG_SCANS", INTEGER, NULL, 1, INT32_MAX},
     {"SITU_NCCL", SWITCH, NULL, 0, 0},
     {"SITU_ONEDNN", SWITCH, NULL, 0, 0},
     {"SITU_SEED", INTEGER, NULL, INT64_MIN, INT64_MAX},
@@ -52,6 +57,14 @@ static situ_status check_integer(const struct variable *v, const char *value) {
                  (long long)v->minimum, (long long)v->maximum);
 }
 
+static situ_status check_size(const struct variable *v, const char *value) {
+  uint64_t bytes = 0;
+  const situ_status status = parse_size(value, &bytes);
+  situ_status_release(status);
+  if (!status && bytes) return NULL;
+  return INVALID("%s is '%s'; expected a size such as 4GiB.", v->name, value);
+}
+
 static situ_status check(const struct variable *v, const char *value) {
   switch (v->kind) {
     case SWITCH:
@@ -63,6 +76,8 @@ static situ_status check(const struct variable *v, const char *value) {
     case SECONDS:
       if (is_seconds(value)) return NULL;
       return INVALID("%s is '%s'; expected a number of seconds above 0.", v->name, value);
+    case SIZE:
+      return check_size(v, value);
     case INTEGER:
       break;
   }

@@ -10,12 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/limits.h"
 #include "base/map.h"
 #include "graph/names.h"
 #include "graph/scope.h"
 #include "graph/spec.h"
 
-enum { MAX_REPEATED_BYTES = 256 << 20, SHOWN_NODES = 20, MAX_BODIES = 10000, MAX_DEPTH = 50 };
+enum { SHOWN_NODES = 20, MAX_BODIES = 10000, MAX_DEPTH = 50 };
 
 enum state { NEW, OPEN, DONE };
 
@@ -507,7 +508,7 @@ situ_status situ_graph_load(const char *text, size_t length, situ_graph **out) {
   *out = NULL;
   if (!text && length) return INVALID("situ_graph_load: text is NULL.");
   if (length > PROTO_MAX_SIZE) return INVALID("A GraphDef must not have more than 2 GiB.");
-  struct loader loader = {.graph = situ_graph_create(), .budget = {MAX_REPEATED_BYTES, 0}};
+  struct loader loader = {.graph = situ_graph_create(), .budget = {limits_expansion(length), 0}};
   situ_message *def = situ_message_create(&proto_graph_def);
   situ_status status = loader.graph && def ? NULL : NO_MEMORY();
   if (!status) {

@@ -9,8 +9,8 @@
 /* Limits what a small GraphDef can expand to: a TensorProto may repeat its last element any number
  * of times, and a function body is read once per caller. */
 struct graphdef_budget {
-  size_t bytes; /* remaining bytes of repeated elements */
-  int bodies;   /* function bodies read so far */
+  uint64_t bytes; /* remaining bytes of repeated elements */
+  int bodies;     /* function bodies read so far */
 };
 
 /* Creates the tensor of a TensorProto. */

@@ -192,14 +192,14 @@ static situ_status spend_budget(const struct reader *in, int64_t repeated,
                                 struct graphdef_budget *budget) {
   char shape_string[SHAPE_STRING_SIZE];
   const size_t length = last_length(in);
-  const size_t left = in->bytes <= budget->bytes ? budget->bytes - in->bytes : 0;
+  const uint64_t left = in->bytes <= budget->bytes ? budget->bytes - in->bytes : 0;
   if (in->bytes > budget->bytes || (length && (size_t)repeated > left / length))
     return proto_add_location(
         in->source, in->from->offset,
         situ_status_create(SITU_RESOURCE_EXHAUSTED,
                            "A tensor of shape %s that repeats its last element exceeds the limit "
-                           "for GraphDefs",
-                           shape_print(&in->shape, shape_string)));
+                           "for a %s of this size. SITU_EXPANSION_LIMIT raises it",
+                           shape_print(&in->shape, shape_string), in->source->name));
   budget->bytes = left - (size_t)repeated * length;
   return NULL;
 }
@@ -238,6 +238,20 @@ situ_status graphdef_read_tensor(const struct proto_source *source, const struct
     return proto_error(source, content->offset, "%zu bytes for a tensor of %zu",
                        content->bytes->length, in.bytes);
   return situ_tensor_create(in.type, in.shape, content->bytes->data, out);
+}
+
+situ_status situ_message_read_tensor(const situ_message *message, uint64_t *limit,
+                                     situ_tensor **out) {
+  if (!message || !limit || !out || strcmp(message->type->name, "tensorflow.TensorProto") != 0)
+    return INVALID("situ_message_read_tensor: an argument is NULL or no TensorProto.");
+  const struct proto_source source = {.name = "TensorProto", .is_binary = true};
+  const struct proto_value from = {.message = (situ_message *)(uintptr_t)message,
+                                   .offset = message->offset};
+  struct graphdef_budget budget = {.bytes = *limit};
+  *out = NULL;
+  const situ_status status = graphdef_read_tensor(&source, &from, &budget, out);
+  *limit = budget.bytes;
+  return status;
 }
 
 /* ---- Writing ---- */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/limits.h"
 #include "proto/message.h"
 
 enum { POSITION_SIZE = 64 };
@@ -34,7 +35,9 @@ situ_status proto_error(const struct proto_source *source, size_t offset, const 
   if (length < 0) return NO_MEMORY();
   char position[POSITION_SIZE];
   const situ_status status =
-      INVALID("%s, %s: %s", source->name, format_position(source, offset, position), message);
+      source->text
+          ? INVALID("%s, %s: %s", source->name, format_position(source, offset, position), message)
+          : INVALID("%s: %s", source->name, message);
   free(message);
   return status;
 }
@@ -42,7 +45,7 @@ situ_status proto_error(const struct proto_source *source, size_t offset, const 
 situ_status proto_add_location(const struct proto_source *source, size_t offset,
                                situ_status status) {
   char position[POSITION_SIZE];
-  if (!status) return NULL;
+  if (!status || !source->text) return status;
   return status_note(status, "at %s of the %s", format_position(source, offset, position),
                      source->name);
 }
@@ -80,3 +83,5 @@ situ_status situ_message_write(const situ_message *message, situ_format format, 
   if (buffer.failed) strbuf_free(&buffer);
   return *out ? NULL : NO_MEMORY();
 }
+
+uint64_t situ_expansion_limit(uint64_t bytes) { return limits_expansion(bytes); }

@@ -109,7 +109,7 @@ const char *proto_string(const situ_message *message, const char *name);
 
 /* The input of a parser; errors have its line and column, or the byte offset in binary format. */
 struct proto_source {
-  const char *text;
+  const char *text; /* NULL: the message was not parsed, and errors have no position */
   size_t length;
   const char *name; /* of the message: "GraphDef" */
   struct arena *arena;

@@ -62,7 +62,6 @@ def read(graph_def):
     [
         (FLOAT, [30000, 30000], {"float_val": [1.0]}),
         (FLOAT, [30000, 30000], {}),
-        (FLOAT, [1 << 32, 1 << 32], {"float_val": [1.0]}),
         (STRING, [1000000000], {"string_val": [b"x"]}),
         (STRING, [10000], {"string_val": [b"x" * 1000000]}),
     ],
@@ -95,13 +94,14 @@ def test_few_repeated_elements_are_read():
 @pytest.mark.parametrize(
     ("dtype", "shape", "fields", "message"),
     [
-        (FLOAT, [2], {"int_val": [1]}, "'int_val' in a tensor of type float32"),
-        (FLOAT, [2], {"string_val": [b"12"]}, "'string_val' in a tensor of type float32"),
+        (FLOAT, [2], {"int_val": [1]}, "'int_val' in a tensor of type DT_FLOAT"),
+        (FLOAT, [2], {"string_val": [b"12"]}, "'string_val' in a tensor of type DT_FLOAT"),
         (FLOAT, [2], {"float_val": [1.0] * 3}, "3 values for a tensor of 2 elements"),
-        (FLOAT, [-1], {"float_val": [1.0]}, "negative dimension"),
-        (FLOAT, [2], {"tensor_content": b"abc"}, "3 bytes of tensor_content"),
+        (FLOAT, [-1], {"float_val": [1.0]}, "cannot have shape"),
+        (FLOAT, [1 << 32, 1 << 32], {"float_val": [1.0]}, "more than 2\\^63 - 1 elements"),
+        (FLOAT, [2], {"tensor_content": b"abc"}, "3 bytes for a tensor of 8"),
         (FLOAT, [1] * 300, {"float_val": [1.0]}, "dimension"),
-        (UINT8, [2], {"int_val": [300]}, "out of bounds for uint8"),
+        (UINT8, [2], {"int_val": [300]}, "300 is not a value of type uint8"),
         (STRING, [2], {"tensor_content": b"abcdefgh"}, "in a tensor of strings"),
         (COMPLEX64, [2], {"scomplex_val": [1.0, 2.0, 3.0]}, "Node 'a'"),
         (0, [], {"float_val": [1.0]}, "Cannot convert type_value 0"),

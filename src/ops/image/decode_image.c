@@ -6,19 +6,39 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/limits.h"
 #include "ops/image/jpeg.h"
 #include "ops/ops.h"
 #include "ops/image/png.h"
 #include "schema/schema.h"
 #include "tensor/tensor.h"
 
+situ_status decode_image_check(const struct compute *compute, int64_t height, int64_t width,
+                               int64_t bytes_per_pixel) {
+  const uint64_t pixels = (uint64_t)(height * width);
+  const uint64_t limit = limits_expansion(situ_tensor_string(compute->in[0], 0).length);
+  if (pixels > (uint64_t)limits_image_pixels())
+    return INVALID("Image too large: %lld x %lld pixels; SITU_IMAGE_PIXELS allows %lld",
+                   (long long)width, (long long)height, (long long)limits_image_pixels());
+  if (pixels > limit / (uint64_t)bytes_per_pixel)
+    return situ_status_create(SITU_RESOURCE_EXHAUSTED,
+                              "An image of %lld x %lld pixels in a file of %zu bytes needs more "
+                              "than %llu bytes of memory. SITU_EXPANSION_LIMIT raises the limit.",
+                              (long long)width, (long long)height,
+                              situ_tensor_string(compute->in[0], 0).length,
+                              (unsigned long long)limit);
+  return NULL;
+}
+
 situ_status decode_image_allocate(struct image_buffer *buffer, int64_t height, int64_t width,
                                   int64_t channels) {
   const situ_shape shape = SITU_SHAPE(height, width, channels);
-  TRY(compute_output(buffer->compute, 0, shape, &buffer->output));
   const size_t sample = situ_type_size(buffer->compute->call->out[0].type);
-  buffer->count = situ_shape_count(shape);
   buffer->is_copy = sample != (size_t)buffer->sample_bytes;
+  const int64_t sample_memory = (int64_t)sample + (buffer->is_copy ? buffer->sample_bytes : 0);
+  TRY(decode_image_check(buffer->compute, height, width, channels * sample_memory));
+  TRY(compute_output(buffer->compute, 0, shape, &buffer->output));
+  buffer->count = situ_shape_count(shape);
   buffer->samples = buffer->is_copy
                         ? malloc((size_t)buffer->count * (size_t)buffer->sample_bytes + 1)
                         : buffer->output;

@@ -16,6 +16,10 @@ struct image_buffer {
   void *output;
 };
 
+/* Checks that an image is not larger than limits.h allows for its file. Sides are at most 2^31. */
+situ_status decode_image_check(const struct compute *compute, int64_t height, int64_t width,
+                               int64_t bytes_per_pixel) SITU_MUST_USE;
+
 /* Allocates samples of [height, width, channels] and the output. The memory is not cleared. */
 situ_status decode_image_allocate(struct image_buffer *buffer, int64_t height, int64_t width,
                                   int64_t channels) SITU_MUST_USE;

@@ -7,11 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/limits.h"
 #include "ops/image/jpeg_library.h"
 
-/* Files with more scans are made to keep a decoder busy: a scan of a few bytes visits every block.
- */
-enum { MAX_SCANS = 500 };
 enum { MAX_SAMPLES = 1 << 29 }; /* TensorFlow's limit */
 
 struct decoder {
@@ -24,6 +22,7 @@ struct decoder {
   situ_string data;
   const JOCTET *asked_at; /* where libjpeg last asked for more data, and how often */
   int requests;
+  int64_t max_scans;
   int64_t height, width, channels; /* of the result */
   int64_t skip, offset;            /* lines above it, pixels left of it in a line */
   int64_t lines;                   /* that were decoded */
@@ -74,11 +73,12 @@ static void skip_source(j_decompress_ptr info, long count) {
 
 static void end_source(j_decompress_ptr info) { (void)info; }
 
+/* A file with many scans keeps a decoder busy: a scan of a few bytes visits every block. */
 static void limit_scans(j_common_ptr codec) {
   struct decoder *decoder = codec->client_data;
-  if (decoder->info.input_scan_number <= MAX_SCANS) return;
-  snprintf(decoder->failure.message, sizeof decoder->failure.message, "it has more than %d scans",
-           MAX_SCANS);
+  if (decoder->info.input_scan_number <= decoder->max_scans) return;
+  snprintf(decoder->failure.message, sizeof decoder->failure.message,
+           "it has more than %lld scans (SITU_JPEG_SCANS)", (long long)decoder->max_scans);
   longjmp(decoder->failure.jump, 1);
 }
 
@@ -206,8 +206,15 @@ static situ_status guard(struct decoder *decoder, void (*step)(void *)) {
              : invalid(decoder, decoder->failure.message);
 }
 
+/* Bytes per pixel of the file that libjpeg needs: where components are in several scans, it keeps
+ * the coefficients of all of them. */
+static int64_t coefficient_bytes(const struct jpeg_decompress_struct *info) {
+  const bool has_scans = info->progressive_mode || info->comps_in_scan < info->num_components;
+  return has_scans ? info->num_components * (int64_t)sizeof(JCOEF) : 1;
+}
+
 /* The size of the result, and whether it can be made. */
-static situ_status check_size(struct decoder *decoder) {
+static situ_status check_size(struct decoder *decoder, const struct compute *compute) {
   const struct jpeg_decompress_struct *info = &decoder->info;
   const struct jpeg_decode_options *options = decoder->options;
   decoder->height = info->output_height;
@@ -217,6 +224,7 @@ static situ_status check_size(struct decoder *decoder) {
   if (decoder->height * decoder->width * info->num_components >= MAX_SAMPLES)
     return INVALID("JPEG image too large: %lld x %lld pixels of %d components",
                    (long long)decoder->width, (long long)decoder->height, info->num_components);
+  TRY(decode_image_check(compute, info->image_height, info->image_width, coefficient_bytes(info)));
   if (!options->has_crop) return NULL;
   if (!decoder->jpeg->jpeg_crop_scanline || !decoder->jpeg->jpeg_skip_scanlines)
     return situ_status_create(SITU_UNIMPLEMENTED,
@@ -264,6 +272,7 @@ static situ_status create_decoder(situ_string data, const struct jpeg_decode_opt
   decoder->jpeg = jpeg;
   decoder->options = options;
   decoder->data = data;
+  decoder->max_scans = limits_jpeg_scans();
   decoder->info.err = jpeg_library_errors(jpeg, &decoder->failure);
   decoder->info.client_data = decoder;
   *out = decoder;
@@ -282,7 +291,7 @@ situ_status jpeg_decode(situ_string data, const struct jpeg_decode_options *opti
   TRY(create_decoder(data, options, &decoder));
   situ_status status = guard(decoder, read_header);
   if (!status) status = guard(decoder, choose_output);
-  if (!status) status = check_size(decoder);
+  if (!status) status = check_size(decoder, buffer->compute);
   if (!status) status = guard(decoder, start);
   if (!status) status = allocate(decoder, buffer);
   if (!status) status = guard(decoder, read_lines);

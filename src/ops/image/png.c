@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/dl.h"
+#include "base/limits.h"
 
 /* libpng's structs are opaque: it is used without its header. Constants as version 1.6 has them. */
 struct png;
@@ -163,9 +164,9 @@ static void read_lines(struct decoder *decoder) {
 /* Sizes that TensorFlow refuses, and those that the data cannot fill: deflate makes at most 1032
  * bytes of one. */
 static situ_status check_size(const struct decoder *decoder) {
-  enum { MAX_SIDE = 1 << 27, MAX_PIXELS = 1 << 29, MAX_EXPANSION = 1032 };
+  enum { MAX_SIDE = 1 << 27, MAX_EXPANSION = 1032 };
   const int64_t width = decoder->width, height = decoder->height;
-  if (width >= MAX_SIDE || height >= MAX_SIDE || width * height >= MAX_PIXELS)
+  if (width >= MAX_SIDE || height >= MAX_SIDE || width * height > limits_image_pixels())
     return INVALID("PNG size too large for int: %lld by %lld", (long long)width, (long long)height);
   const uint64_t least = (uint64_t)(width / 8 + 1) * (uint64_t)height;
   if (least / MAX_EXPANSION > decoder->data.length)

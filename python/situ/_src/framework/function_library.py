@@ -136,12 +136,12 @@ def loads(data: bytes) -> Library:
 class Library:
     """The functions of a GraphDef by name; each is added to a graph when a node first calls it."""
 
-    def __init__(self, library: Any = None) -> None:
+    def __init__(self, library: Any = None, graph_def: Any = None) -> None:
         from situ._src.framework import import_graph_def
 
         functions = () if library is None else library.function
         self._functions = {f.signature.name: f for f in functions}
-        self.budget = import_graph_def.Budget()
+        self.budget = import_graph_def.Budget(graph_def)
         self._names: dict = {}  # (graph, name in the library) -> name in the graph
 
     def __contains__(self, name: str) -> bool:

@@ -4,13 +4,12 @@
 from __future__ import annotations
 
 import contextlib
-import math
 from typing import Any
 
 import numpy
 
 import _situ
-from situ._src.framework import bfloat16, dtypes, errors, logs, node_def
+from situ._src.framework import dtypes, errors, logs, node_def
 from situ._src.framework.api import OPS, export
 from situ._src.framework.graph import get_default_graph
 from situ._src.framework.graph_scopes import colocation_named
@@ -19,28 +18,35 @@ from situ._src.ops.array_ops import convert_to_tensor
 
 class Budget:
     """Limits what a small GraphDef can expand to: a TensorProto may repeat its last element any
-    number of times, and a function is read once per call. The limits of repeated elements and of
-    functions are those of struct graphdef_budget in C."""
+    number of times (see SITU_EXPANSION_LIMIT), and a function is read once per call. The limits are
+    those of struct graphdef_budget in C.
 
-    def __init__(self) -> None:
-        self._bytes = 256 << 20  # remaining bytes of repeated elements
+    Args:
+      message: the message that is read; large ones may expand to more.
+    """
+
+    def __init__(self, message: Any = None) -> None:
+        self._message = message  # until its size is known
+        self._bytes = _situ.expansion_limit(0)  # remaining bytes of repeated elements
         self._bodies = 10000  # remaining function bodies
         self._calls: list[str] = []  # functions that are being read
 
-    def spend(self, count: int, shape: list[int]) -> None:
-        """Counts the bytes of a tensor that repeats its last element.
+    def array(self, tensor: Any) -> numpy.ndarray:
+        """Returns the array of a TensorProto.
 
         Raises:
-          ResourceExhaustedError: the GraphDef has too many of them.
+          ResourceExhaustedError: the message has too many repeated elements.
+          ValueError: type, shape and contents do not match.
         """
-        if count > self._bytes:
-            raise errors.ResourceExhaustedError(
-                None,
-                None,
-                f"A tensor of shape {shape} that repeats its last element exceeds the limit for "
-                "GraphDefs",
-            )
-        self._bytes -= count
+        try:
+            array, self._bytes = _situ.tensor_proto_array(tensor, self._bytes)
+        except errors.ResourceExhaustedError:
+            if self._message is None:
+                raise
+            size, self._message = self._message.ByteSize(), None
+            self._bytes += _situ.expansion_limit(size) - _situ.expansion_limit(0)
+            return self.array(tensor)
+        return numpy.asarray(array, object if isinstance(array, bytes) else None)
 
     @contextlib.contextmanager
     def reading(self, function: str):
@@ -78,70 +84,18 @@ VALUE_FIELDS = {
 }
 
 
-def _listed_values(tensor, dtype, kind):
-    """Returns the elements in the field of a TensorProto for its type, as a flat array."""
-    key = VALUE_FIELDS.get(dtype.name)
-    for field, values in tensor.ListFields():
-        if field.is_repeated and values and field.name != key:
-            known = f", which has '{key}'" if key else ""
-            raise ValueError(f"'{field.name}' in a tensor of type {dtype.name}{known}.")
-    items = list(getattr(tensor, key)) if key else []
-    if dtype.name == "bfloat16":
-        return bfloat16.floats_of(numpy.array(items, numpy.uint16))
-    if dtype.is_complex:
-        return numpy.array(items, dtype.real_dtype.as_numpy_dtype).view(kind)
-    if dtype.name == "float16":
-        return numpy.array(items, numpy.uint16).view(numpy.float16)
-    return numpy.array(items, kind)
-
-
-def _tensor_content(tensor, dtype, kind, shape):
-    data = tensor.tensor_content
-    if dtype.name == "string":
-        raise ValueError("'tensor_content' in a tensor of strings.")
-    if len(data) != dtype.size * math.prod(shape):
-        raise ValueError(
-            f"A TensorProto of shape {shape} and type {dtype.name} has "
-            f"{len(data)} bytes of tensor_content."
-        )
-    if dtype.name == "bfloat16":
-        return bfloat16.floats_of(numpy.frombuffer(data, numpy.uint16)).reshape(shape)
-    return numpy.frombuffer(data, kind).reshape(shape)
-
-
 def tensor_value(tensor: Any, budget: Budget | None = None) -> numpy.ndarray:
     """Returns the NumPy array of a TensorProto.
 
     Args:
       tensor: the TensorProto.
-      budget: limits the bytes of repeated elements; None for no limit.
+      budget: limits the bytes of repeated elements; by default that of the tensor alone.
 
     Raises:
       ResourceExhaustedError: the budget is exceeded.
       ValueError: type, shape and contents do not match.
     """
-    dtype = dtypes.as_dtype(tensor.dtype or 1)
-    kind = numpy.dtype(object) if dtype.name == "string" else numpy.dtype(dtype.as_numpy_dtype)
-    shape = [d.size for d in tensor.tensor_shape.dim]
-    if min(shape, default=0) < 0:
-        raise ValueError(f"Shape {shape} of a TensorProto has a negative dimension.")
-    if tensor.tensor_content:
-        return _tensor_content(tensor, dtype, kind, shape)
-    try:
-        array = _listed_values(tensor, dtype, kind)
-    except OverflowError as error:
-        raise ValueError(f"A TensorProto of type {dtype.name}: {error}.") from None
-    count = math.prod(shape)
-    if array.size > count:
-        raise ValueError(f"{array.size} values for a tensor of {count} elements.")
-    if array.size < count:  # the last element is repeated
-        last = array[-1:] if array.size else numpy.zeros(1, kind)
-        repeated = count - array.size
-        if budget is not None:
-            length = len(last[0]) if isinstance(last[0], bytes) else 0
-            budget.spend(count * kind.itemsize + repeated * length, shape)
-        array = numpy.concatenate([array, numpy.repeat(last, repeated)])
-    return array.reshape(shape)
+    return (Budget(tensor) if budget is None else budget).array(tensor)
 
 
 def attr_value(attr: Any, budget: Budget | None = None) -> Any:
@@ -483,7 +437,7 @@ def import_graph_def(
     if validate_colocation_constraints:
         _check_colocation(nodes, input_map)
     _check_used(input_map, nodes)
-    library = function_library.Library(graph_def.library)
+    library = function_library.Library(graph_def.library, graph_def)
     if prefix:
         with graph.name_scope(prefix) as full:
             operations = import_nodes(nodes, full, input_map, library)

@@ -441,7 +441,7 @@ def import_into(
     if clear_devices:
         for node in nodes:
             node.device = ""
-    library = function_library.Library(meta_graph_def.graph_def.library)
+    library = function_library.Library(meta_graph_def.graph_def.library, meta_graph_def.graph_def)
     mapped = {k if ":" in k else k + ":0": v for k, v in (input_map or {}).items()}
     with graph.as_default():
         if import_scope:

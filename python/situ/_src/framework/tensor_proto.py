@@ -73,6 +73,7 @@ def parse_tensor(serialized, out_type, name: str | None = None):
 
     Raises:
       InvalidArgumentError: the message is malformed or has another type.
+      ResourceExhaustedError: repeated elements take more than SITU_EXPANSION_LIMIT.
     """
     dtype = as_dtype(out_type).base_dtype
 
@@ -204,26 +205,9 @@ def make_ndarray(tensor):
 
     Raises:
       TypeError: the type is not supported.
+      ResourceExhaustedError: repeated elements take more than SITU_EXPANSION_LIMIT.
     """
     dtype = as_dtype(tensor.dtype).base_dtype
-    shape = [int(d.size) for d in tensor.tensor_shape.dim]
-    kind = numpy.dtype(object) if dtype.name == "string" else numpy.dtype(dtype.as_numpy_dtype)
-    if tensor.tensor_content and dtype.name == "bfloat16":
-        bits = numpy.frombuffer(tensor.tensor_content, numpy.uint16).reshape(shape)
-        return bfloat16.floats_of(bits).astype(kind)
-    if tensor.tensor_content:
-        return numpy.frombuffer(tensor.tensor_content, kind).copy().reshape(shape)
     if dtype.name not in VALUE_FIELDS:
         raise TypeError(f"Unsupported tensor type: {dtype.name}")
-    items = list(getattr(tensor, VALUE_FIELDS[dtype.name], ()))
-    if dtype.name == "float16":
-        items = list(numpy.array(items, numpy.uint16).view(numpy.float16))
-    elif dtype.name == "bfloat16":
-        items = list(bfloat16.floats_of(numpy.array(items, numpy.uint16)).astype(kind))
-    elif dtype.is_complex:
-        items = [complex(*pair) for pair in zip(items[::2], items[1::2])]
-    count = math.prod(shape)
-    items += [items[-1] if items else kind.type()] * (count - len(items))
-    result = numpy.empty(count, kind)
-    result[:] = items
-    return result.reshape(shape)
+    return tensor_value(tensor)

@@ -9,6 +9,7 @@ import tarfile
 
 import numpy
 
+from situ._src.framework import expansion
 from situ._src.framework.api import export
 from situ._src.legacy.mnist import (
     TEST_IMAGES,
@@ -178,11 +179,11 @@ def _read_words(name, path, keys):
         import io
         import zipfile
 
-        result = []
-        with zipfile.ZipFile(io.BytesIO(file.read())) as archive:
+        result, budget = [], expansion.Budget(os.path.getsize(path), path)
+        with zipfile.ZipFile(file) as archive:
             for key in keys:
-                with archive.open(key + ".npy") as member:
-                    result.append(_array_of_lists(member))
+                data = budget.read_member(archive, key + ".npy")
+                result.append(_array_of_lists(io.BytesIO(data)))
     return result
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy
 
 import _situ
-from situ._src.framework import logs, style
+from situ._src.framework import expansion, logs, style
 from situ._src.keras import context, weights
 from situ._src.keras.registry import LAYERS, to_json_value
 
@@ -71,6 +71,38 @@ def replacing(path: str) -> Iterator[Any]:
     _situ.replace_file(path, buffer.getbuffer())
 
 
+class Arrays:
+    """Reads arrays of one file. Together they take no more memory than SITU_EXPANSION_LIMIT allows
+    for its size: a dataset that is compressed, or was never written, takes little of the file.
+
+    Args:
+      group: the file, or a group of it.
+    """
+
+    def __init__(self, group: Any) -> None:
+        self._name = group.file.filename
+        self._limit = self._left = expansion.limit(int(group.file.id.get_filesize()))
+
+    def read(self, group: Any, name: str) -> numpy.ndarray:
+        """Returns a dataset of a group.
+
+        Raises:
+          ValueError: there is none, or its data is in another file.
+          ResourceExhaustedError: it is too large.
+        """
+        dataset = group.get(name)
+        if not hasattr(dataset, "nbytes"):
+            raise ValueError(f"The HDF5 file has no array {name!r} in {group.name}.")
+        if dataset.file.filename != self._name or dataset.external or dataset.is_virtual:
+            raise ValueError(f"Array {name!r} of the HDF5 file refers to another file.")
+        if dataset.dtype.hasobject:
+            raise ValueError(f"Array {name!r} of the HDF5 file is not one of numbers.")
+        if dataset.nbytes > self._left:
+            raise expansion.exceeded(f"Array {name!r} of an HDF5 file", self._limit)
+        self._left -= int(dataset.nbytes)
+        return numpy.asarray(dataset)
+
+
 # Weights
 
 
@@ -126,8 +158,8 @@ def write_weights(group, model):
     _put(group.create_group("top_level_model_weights"), own, [values[id(v)] for v in own])
 
 
-def _values(group):
-    return [numpy.asarray(group[name]) for name in _names(group, "weight_names")]
+def _values(group, arrays):
+    return [arrays.read(group, name) for name in _names(group, "weight_names")]
 
 
 def read_weights(group, model, by_name=False, skip_mismatch=False):
@@ -137,7 +169,8 @@ def read_weights(group, model, by_name=False, skip_mismatch=False):
         if "layer_names" not in group.attrs and "model_weights" in group
         else group
     )
-    saved = [(n, _values(group[n])) for n in _names(group, "layer_names")]
+    arrays = Arrays(group)
+    saved = [(n, _values(group[n], arrays)) for n in _names(group, "layer_names")]
     saved = [(n, v) for n, v in saved if v]
     pairs, layers = [], [x for x in model.layers if x.weights]
     if by_name:
@@ -155,7 +188,7 @@ def read_weights(group, model, by_name=False, skip_mismatch=False):
     top = group.get("top_level_model_weights")
     own = _own(model)
     if top is not None and own and not by_name:
-        weights.assign(own, _values(top), f'"{model.name}"')
+        weights.assign(own, _values(top, arrays), f'"{model.name}"')
 
 
 def _give(layer, values, skip_mismatch):
@@ -236,7 +269,8 @@ def read_model(path, custom_objects, compile):
         for key in ("metrics", "weighted_metrics"):
             compile_args[key] = _metrics(compile_args.get(key))
         known = ("optimizer", "loss", "metrics", "loss_weights", "weighted_metrics")
-        state = _values(file["optimizer_weights"]) if "optimizer_weights" in file else []
+        saved = file.get("optimizer_weights")
+        state = [] if saved is None else _values(saved, Arrays(file))
         return model, {k: compile_args.get(k) for k in known}, state
 
 

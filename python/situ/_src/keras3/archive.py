@@ -11,10 +11,8 @@ import time
 import zipfile
 from typing import Any
 
-import numpy
-
 import _situ
-from situ._src.framework import logs
+from situ._src.framework import expansion, logs
 from situ._src.keras import context, hdf5, weights
 from situ._src.keras.layer import Layer
 from situ._src.keras.model import Model
@@ -134,9 +132,10 @@ def can_write(model: Any) -> bool:
 
 def read_weights(file: Any, model: Any, skip_mismatch: bool = False) -> None:
     """Loads the weights of a model from an HDF5 file in the layout of Keras 3."""
+    arrays = hdf5.Arrays(file)
     for group, layer in _groups(model):
         place = file.get(f"{group}/vars" if group else "vars")
-        store = {} if place is None else {n: numpy.asarray(place[n]) for n in place}
+        store = {} if place is None else {n: arrays.read(place, n) for n in place}
         if _is_metric(layer) or not store and not serialization.variables_of(layer):
             continue
         try:
@@ -206,8 +205,9 @@ def read(path: str, custom_objects: Any = None, compile: bool = True) -> Any:
             raise NotImplementedError(
                 f"{path} has assets (vocabularies), which situ cannot read from archives."
             )
-        config = json.loads(archive.read("config.json"))
-        content = archive.read(_WEIGHTS)
+        budget = expansion.Budget(os.path.getsize(path), path)
+        config = json.loads(budget.read_member(archive, "config.json"))
+        content = budget.read_member(archive, _WEIGHTS)
     with context.eager():
         model = serialization.deserialize_keras_object(config, custom_objects)
         _build(model, config)
@@ -238,7 +238,8 @@ def _compile(model, config, custom_objects):
 
 
 def _restore_optimizer(model, place):
-    values = [numpy.asarray(place[str(i)]) for i in range(len(place))]
+    arrays = hdf5.Arrays(place)
+    values = [arrays.read(place, str(i)) for i in range(len(place))]
     optimizer = model.optimizer
     if len(values) > 2:
         optimizer.build(model.trainable_variables)

@@ -59,7 +59,7 @@ class _Replayed:
         self._captured = {n: self._read(file, k) for n, k in trace["captured"]}
         self.args = _decoded(trace["args"], _argument_of)
         self.kwargs = _decoded(trace["words"], _argument_of)
-        self._nodes = node_def.from_json(trace["nodes"]).node
+        self._graph_def = node_def.from_json(trace["nodes"])
         self._function = Function(self._run, name=trace["name"], autograph=False)
 
     def _read(self, file, keys):
@@ -88,16 +88,17 @@ class _Replayed:
         values = dict(self._captured)
         values.update(zip(self._trace["inputs"], tensors))
         values.update({n: convert_to_tensor(self._variables[i]) for n, i in self._trace["reads"]})
-        self._replay(self._nodes, values)
+        self._replay(self._graph_def, values)
         for name, i in self._trace["writes"]:
             self._variables[i].assign(values[name])
         return _decoded(
             self._trace["outputs"], lambda t: None if t["tensor"] is None else values[t["tensor"]]
         )
 
-    def _replay(self, nodes, values):
+    def _replay(self, graph_def, values):
         """Executes nodes; their outputs are added to `values` by name."""
-        for node in nodes:
+        budget = import_graph_def.Budget(graph_def)
+        for node in graph_def.node:
             first = node.name + ":0"
             if first in values:
                 continue
@@ -105,7 +106,7 @@ class _Replayed:
                 values[i if ":" in i else i + ":0"] for i in node.input if not i.startswith("^")
             ]
             attrs = {
-                k: import_graph_def.attr_value(v)
+                k: import_graph_def.attr_value(v, budget)
                 for k, v in node.attr.items()
                 if not k.startswith("_")
             }
@@ -133,7 +134,7 @@ class _Replayed:
                 for n, g, o in zip(gradient["arriving"], grads, outputs)
             }
         )
-        self._replay(node_def.from_json(gradient["nodes"]).node, inner)
+        self._replay(node_def.from_json(gradient["nodes"]), inner)
         return [None if g is None else inner[g] for g in gradient["gradients"]]
 
     def positional(self, args, kwargs):

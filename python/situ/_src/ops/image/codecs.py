@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import io
+import itertools
+import struct
 
 import numpy
 
-from situ._src.framework import errors
+from situ._src.framework import errors, expansion
 from situ._src.framework.api import OPS, export, named
 from situ._src.framework.dtypes import as_dtype
 from situ._src.keras.image_utils import pillow
@@ -118,17 +120,31 @@ def stateless_random_jpeg_quality(
     return adjust_jpeg_quality(image, quality)
 
 
+def _gif_frames(contents: bytes) -> numpy.ndarray:
+    """Returns the frames of a GIF file [frames, height, width, 3]."""
+    file = pillow().open(io.BytesIO(contents), formats=["GIF"])
+    allowed, frames = expansion.limit(len(contents)), []
+    for k in itertools.count():
+        if (k + 1) * file.width * file.height * 6 > allowed:  # frames, and the stack of them
+            raise expansion.exceeded("A GIF file", allowed)
+        try:
+            file.seek(k)
+        except EOFError:
+            break
+        frames.append(numpy.asarray(file.convert("RGB")))
+    return numpy.stack(frames)
+
+
 @export("io.decode_gif", "image.decode_gif")
 def decode_gif(contents: TensorLike, name: str | None = None) -> Any:
     """Decodes a GIF file to a uint8 tensor [frames, height, width, 3] (requires Pillow)."""
 
     def call(data):
-        file = pillow().open(io.BytesIO(numpy.asarray(data, object).item()))
-        frames = []
-        for k in range(getattr(file, "n_frames", 1)):
-            file.seek(k)
-            frames.append(numpy.asarray(file.convert("RGB")))
-        return [numpy.stack(frames)]
+        contents = numpy.asarray(data, object).item()
+        try:
+            return [_gif_frames(contents)]
+        except (OSError, SyntaxError, ValueError, EOFError, struct.error) as error:
+            raise errors.InvalidArgumentError(None, None, f"Invalid GIF data: {error}") from None
 
     return on_host(call, [contents], ["uint8"], [[None, None, None, 3]], name)[0]
 
