@@ -48,7 +48,7 @@ static situ_status open(struct cursor *cursor) {
  * its end, after its complete records, as in TensorFlow. */
 static situ_status check_size(const struct record_file *file, situ_code code) {
   const int64_t body = file->size - file->header_bytes - file->footer_bytes;
-  if (file->format != RECORD_FIXED || body % file->record_bytes == 0) return NULL;
+  if (file->format != RECORD_FIXED || file->size < 0 || body % file->record_bytes == 0) return NULL;
   return situ_status_create(
       code,
       "Excluding the header (%lld bytes) and footer (%lld bytes), input file \"%s\" has "
@@ -61,8 +61,7 @@ static situ_status check_size(const struct record_file *file, situ_code code) {
 static situ_status open_next(struct file_cursor *self) {
   const char *path = situ_tensor_string(self->names, self->at++).data;
   TRY(record_open(&self->file, path));
-  const situ_status status =
-      self->file.packing ? NULL : check_size(&self->file, SITU_INVALID_ARGUMENT);
+  const situ_status status = check_size(&self->file, SITU_INVALID_ARGUMENT);
   if (status) record_close(&self->file);
   return status;
 }

@@ -71,9 +71,10 @@ def test_packed_records(tmp_path, records, kind):
         data = file.read()
     assert len(read(data, compression_type=kind)) == 100
     assert len(read(data * 2, compression_type="GZIP")) == 200 if kind == "GZIP" else True
-    with pytest.raises(DataLoss, match=rf"bad.tfrecord: damaged at byte {len(data) - 9}: .* early"):
+    early = rf"bad.tfrecord: damaged near byte {len(data) - 9}: .* early"
+    with pytest.raises(DataLoss, match=early):
         read(data[:-9], compression_type=kind)
-    with pytest.raises(DataLoss, match="bad.tfrecord: damaged near byte 0"):
+    with pytest.raises(DataLoss, match="bad.tfrecord: damaged near byte [24]"):
         read(b"\x1f\x8b no", compression_type=kind)
     with pytest.raises(DataLoss, match="bad.tfrecord"):
         read(flip(data, len(data) // 2), compression_type=kind)

@@ -1,13 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0
- * inflate.h: GZIP and ZLIB decompression of files; zlib is loaded on first use. */
+ * inflate.h: streams of GZIP and ZLIB files; zlib is loaded on first use. */
 #ifndef SITU_OPS_IO_INFLATE_H
 #define SITU_OPS_IO_INFLATE_H
 
+#include <stdio.h>
+
 #include "base/base.h"
 
-struct strbuf;
+struct inflater;
 
-/* Appends what a file holds; `how` is "GZIP" or "ZLIB". DataLoss where it is damaged. */
-situ_status inflate_file(const char *path, const char *how, struct strbuf *out) SITU_MUST_USE;
+struct inflated_file {
+  FILE *stream; /* of the decompressed data, cannot seek; fclose frees everything */
+  struct inflater *inflater;
+  int64_t packed_bytes; /* size of the file */
+};
+
+/* Opens a file; `how` is "GZIP" or "ZLIB". */
+situ_status inflate_open(const char *path, const char *how,
+                         struct inflated_file *out) SITU_MUST_USE;
+
+/* Returns why the stream has an error (ferror): DataLoss if the file is damaged. Once. */
+situ_status inflate_take_error(struct inflater *inflater) SITU_MUST_USE;
 
 #endif

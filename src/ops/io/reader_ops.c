@@ -52,6 +52,10 @@ static situ_status create(void *context, struct resource **out) {
   const enum record_format format = format_of(call->schema->op->name);
   if (format == RECORD_FIXED && record <= 0)
     return INVALID("record_bytes must be > 0 got %lld", (long long)record);
+  static const char *const sizes[] = {"header_bytes", "footer_bytes", "hop_bytes"};
+  for (size_t i = 0; i < COUNT_OF(sizes); i++)
+    if (call_integer(call, sizes[i]) < 0)
+      return INVALID("%s must be >= 0 got %lld", sizes[i], (long long)call_integer(call, sizes[i]));
   TRY(read_packing(call, format, &packing));
   struct reader *reader = calloc(1, sizeof *reader);
   if (!reader) return NO_MEMORY();

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * record_reader.h: record formats of readers and data sets: whole files, lines, fixed-length
- * records, TFRecord. */
+ * records, TFRecord. Files are read as streams, compressed ones too. */
 #ifndef SITU_OPS_IO_RECORD_READER_H
 #define SITU_OPS_IO_RECORD_READER_H
 
 #include <stdio.h>
 
 #include "base/strbuf.h"
+#include "situ/tensor.h"
 
 enum record_format { RECORD_WHOLE, RECORD_LINE, RECORD_FIXED, RECORD_TF };
 
@@ -15,11 +16,14 @@ struct record_file {
   enum record_format format;
   int64_t skip; /* lines at the beginning */
   int64_t record_bytes, header_bytes, footer_bytes, hop_bytes;
-  const char *packing; /* "GZIP", "ZLIB"; NULL: none. Borrowed */
-  struct strbuf unpacked;
-  FILE *stream; /* NULL: closed */
+  const char *packing;       /* "GZIP", "ZLIB"; NULL: none. Borrowed */
+  FILE *stream;              /* NULL: closed */
+  struct inflater *inflater; /* of the stream of a compressed file, or NULL */
+  struct strbuf window;      /* of fixed-length records: what was read ahead */
   char *path;
-  int64_t line, offset, size;
+  int64_t line, offset;
+  int64_t size;        /* SITU_ANY: not known before the end */
+  uint64_t max_record; /* bytes */
 };
 
 /* Opens a file, instead of the one before. */

@@ -7,11 +7,11 @@ import csv
 import gzip
 import io
 import os
-import zlib
 
 import numpy
 
 from situ._src.data.dataset import Dataset
+from situ._src.framework import expansion
 from situ._src.framework.api import export
 from situ._src.ops import tf_record
 from situ._src.ops.gfile import glob
@@ -106,8 +106,7 @@ def _open_text(name, encoding, compression_type):
     if compression_type == "GZIP":
         return gzip.open(name, "rt", encoding=encoding, newline="")
     if compression_type == "ZLIB":
-        with open(name, "rb") as file:
-            return io.StringIO(zlib.decompress(file.read()).decode(encoding), newline="")
+        return io.TextIOWrapper(expansion.InflatedFile(name), encoding=encoding, newline="")
     return open(name, encoding=encoding, newline="")
 
 

@@ -13,7 +13,7 @@ from situ._src.checkpoint import safetensors
 from situ._src.data import composite
 from situ._src.data.dataset import DROP_REMAINDER, Dataset, number, static_value
 from situ._src.data.readers import generated
-from situ._src.framework import errors
+from situ._src.framework import errors, expansion
 from situ._src.framework.api import export
 from situ._src.framework.keywords import unsupported
 from situ._src.framework.nest import DATA, PARTS
@@ -44,7 +44,7 @@ def _deflated(data):
 
 
 def _inflated(array):
-    return zlib.decompress(array.tobytes())
+    return expansion.inflate(array.tobytes(), "An element of a saved data set")
 
 
 def _sharded(dataset, shard_func):

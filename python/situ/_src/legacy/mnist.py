@@ -3,13 +3,13 @@
 the network of the tutorial."""
 
 import collections
-import gzip
 import math
 import os
 import struct
 
 import numpy
 
+from situ._src.framework import expansion
 from situ._src.framework.api import BOTH
 
 TRAIN_IMAGES, TRAIN_LABELS = "train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz"
@@ -23,7 +23,7 @@ def _read(file, name, magic):
     """Returns the data of an IDX file and the sizes of its header."""
     data = file.read()
     if data[:2] == b"\x1f\x8b":
-        data = gzip.decompress(data)
+        data = expansion.inflate(data, "A compressed file", gzip=True)
     (result,) = struct.unpack(">I", data[:4])
     if result != magic:
         raise ValueError(f"Invalid magic number {result} in MNIST file: {name}")

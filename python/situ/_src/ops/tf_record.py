@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-import io
-import struct
+import os
 import zlib
 
-from situ._src.framework import errors
+from situ._src.framework import errors, expansion
 from situ._src.framework.api import BOTH, V1, export
-from situ._src.summary.event_file import masked_crc, read_records
+from situ._src.summary.event_file import read_records, records_of
 from situ._src.summary.event_file import record as framed
 
 TYPE_CHECKING = False
@@ -128,29 +127,6 @@ class TFRecordWriter:
         self.close()
 
 
-def decompress(path, kind):
-    """Returns the bytes of a GZIP or ZLIB file; DataLossError if it is damaged."""
-    with open(path, "rb") as file:
-        data = file.read()
-    decompressor, result, at = zlib.decompressobj(31 if kind == "GZIP" else 15), [], 0
-    try:
-        while at < len(data):
-            result.append(decompressor.decompress(data[at : at + 65536]))
-            at += 65536
-            if decompressor.eof:  # another member may follow
-                at = min(at, len(data)) - len(decompressor.unused_data)
-                if at >= len(data):
-                    break
-                decompressor = zlib.decompressobj(31 if kind == "GZIP" else 15)
-    except zlib.error as error:
-        raise errors.DataLossError(None, None, f"{path}: damaged near byte {at}: {error}") from None
-    if data and not decompressor.eof:
-        raise errors.DataLossError(
-            None, None, f"{path}: damaged at byte {len(data)}: the {kind} data end too early"
-        )
-    return b"".join(result)
-
-
 @export(v1=("python_io.tf_record_iterator", "io.tf_record_iterator"))
 def tf_record_iterator(path: Any, options: Any = None) -> Any:
     """Yields the records of a file."""
@@ -158,16 +134,8 @@ def tf_record_iterator(path: Any, options: Any = None) -> Any:
     if not kind:
         yield from read_records(path)
         return
-    stream = io.BytesIO(decompress(path, kind))
-    while True:
-        at, head = stream.tell(), stream.read(12)
-        if not head:
-            return
-        size = struct.unpack("<Q", head[:8])[0] if len(head) == 12 else -1
-        data, crc = stream.read(max(size, 0)), stream.read(4)
-        if len(crc) < 4 or masked_crc(data) != struct.unpack("<I", crc)[0]:
-            raise errors.DataLossError(None, None, f"{path}: corrupted record at {at}")
-        yield data
+    with expansion.InflatedFile(path, gzip=kind == "GZIP") as stream:
+        yield from records_of(stream, path, expansion.limit(os.path.getsize(path)))
 
 
 BOTH["io.TFRecordOptions"] = TFRecordOptions

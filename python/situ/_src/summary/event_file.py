@@ -9,6 +9,8 @@ import socket
 import struct
 import threading
 import time
+from collections.abc import Iterator
+from typing import Any
 
 import _situ
 from situ._src.framework import errors
@@ -43,22 +45,31 @@ def read_records(path):
       DataLossError: a record is damaged; the message has the file and the offset.
     """
     with open(path, "rb") as file:
-        while True:
-            at = file.tell()
-            head = file.read(12)
-            if not head:
-                return
-            if len(head) < 12:
-                raise _loss(path, at, "the file ends within a length")
-            size, crc = struct.unpack("<QI", head)
-            if masked_crc(head[:8]) != crc:
-                raise _loss(path, at, "wrong checksum of a length")
-            data, crc = file.read(size), file.read(4)
-            if len(data) < size or len(crc) < 4:
-                raise _loss(path, at, "the file ends within a record")
-            if masked_crc(data) != struct.unpack("<I", crc)[0]:
-                raise _loss(path, at, "wrong checksum of a record")
-            yield data
+        yield from records_of(file, path, os.path.getsize(path))
+
+
+def records_of(file: Any, path: Any, limit: int) -> Iterator[bytes]:
+    """Yields the records of a stream; none can have more than `limit` bytes.
+
+    Raises:
+      DataLossError: a record is damaged; the message has the file and the offset.
+    """
+    at = 0
+    while head := file.read(12):
+        if len(head) < 12:
+            raise _loss(path, at, "the file ends within a length")
+        size, crc = struct.unpack("<QI", head)
+        if masked_crc(head[:8]) != crc:
+            raise _loss(path, at, "wrong checksum of a length")
+        if size > limit:
+            raise _loss(path, at, f"a record of {size} bytes does not fit in the file")
+        data, crc = file.read(size), file.read(4)
+        if len(data) < size or len(crc) < 4:
+            raise _loss(path, at, "the file ends within a record")
+        if masked_crc(data) != struct.unpack("<I", crc)[0]:
+            raise _loss(path, at, "wrong checksum of a record")
+        yield data
+        at += size + 16
 
 
 @export("compat.v1.train.summary_iterator", v1=("train.summary_iterator",))
