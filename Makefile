@@ -82,6 +82,11 @@ fuzz: setup-fuzz
 	@$(call build,build-fuzz,-DCMAKE_C_COMPILER=clang-16 -DSITU_FUZZ=ON,fuzz)
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) tools/fuzz.sh build-fuzz
 
+## faults: let each allocation, file operation, thread and device call of many programs fail (10 minutes)
+faults: setup
+	@$(call build,build,)
+	@.venv/bin/python -B tests/faults/faults.py build $(FAULTS)
+
 ## bench: measure; prints a table and writes build/bench.json (BENCH='--quick --only run')
 bench: setup setup-bench
 	@$(call build,build,)
@@ -133,4 +138,4 @@ setup:
 setup-%:
 	@tools/setup.sh build $*
 
-.PHONY: all demo quick test test-opencl test-cuda oclgrind kernels asan tsan fresh check format fuzz bench bench-peers docs wheel wheels test-wheels install release clean help setup
+.PHONY: all demo quick test test-opencl test-cuda oclgrind kernels asan tsan fresh check format fuzz faults bench bench-peers docs wheel wheels test-wheels install release clean help setup

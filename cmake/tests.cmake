@@ -134,6 +134,20 @@ foreach(file IN LISTS quick)
   set_tests_properties(valgrind/${name} PROPERTIES LABELS valgrind TIMEOUT ${patience})
 endforeach()
 
+# Programs in which an operation fails: a sample; `make faults` runs all.
+add_library(situ_faults MODULE ${CMAKE_SOURCE_DIR}/tests/faults/interpose.c)
+set_target_properties(situ_faults PROPERTIES PREFIX "" OUTPUT_NAME interpose C_VISIBILITY_PRESET default
+                      LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/faults)
+target_compile_definitions(situ_faults PRIVATE _GNU_SOURCE)
+target_link_libraries(situ_faults PRIVATE ${CMAKE_DL_LIBS})
+if(TARGET situ_python)
+  add_test(NAME faults/sample
+           COMMAND ${CMAKE_SOURCE_DIR}/.venv/bin/python -B ${CMAKE_SOURCE_DIR}/tests/faults/faults.py
+                   ${CMAKE_BINARY_DIR} --short
+           WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+  set_tests_properties(faults/sample PROPERTIES LABELS faults TIMEOUT ${patience})
+endif()
+
 # The kernels as another compiler for another device sees them.
 find_program(CLANG NAMES clang-16 clang-14 clang)
 if(CLANG)

@@ -135,7 +135,8 @@ SITU_API const char *situ_name_scope(situ_graph *graph);
 SITU_API void situ_graph_use_thread_scopes(situ_graph *graph);
 
 /* Reserves and returns a unique name in `scope` ("" or "a/b/"); pass it as "name/" to situ_emit to
- * give it to a node. NULL if the name is not legal or out of memory. Borrowed. */
+ * give it to a node. NULL if the name is not legal (errno is EINVAL) or out of memory (ENOMEM).
+ * Borrowed. */
 SITU_API const char *situ_name_reserve(situ_graph *graph, const char *scope, const char *name);
 
 /* Nodes added between push and pop run after these values are computed (tf.control_dependencies).

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * graph.c: Graph: the native graph with its names and operations. The package adds scopes and
  * collections. */
+#include <errno.h>
 #include <string.h>
 
 #include <situ/cluster.h>
@@ -73,6 +74,7 @@ PyObject *graph_unique(struct graph_object *graph, const char *scope, const char
   if (length && name[length - 1] == '/') /* a scope name: used verbatim */
     return PyUnicode_FromStringAndSize(name, (Py_ssize_t)length - 1);
   const char *unique = situ_name_reserve(graph->graph, scope, name);
+  if (!unique && errno == ENOMEM) return PyErr_NoMemory();
   if (!unique)
     return PyErr_Format(PyExc_ValueError, "'%s%s' is not a valid node name", scope, name);
   return PyUnicode_FromString(unique);

@@ -287,6 +287,7 @@ static PyObject *find_initialization_errors(PyObject *self, PyObject *args) {
 
 /* Raises DecodeError or ParseError and frees the status. */
 static PyObject *raise_parse(const situ_message *message, situ_format format, situ_status status) {
+  if (situ_status_code(status) == SITU_RESOURCE_EXHAUSTED) return errors_raise(status, NULL);
   if (format == SITU_FORMAT_BINARY)
     PyErr_Format(hooks.decode_error, "Error parsing message with type '%s': %s",
                  situ_message_type_of(message)->name, situ_status_message(status));

@@ -37,6 +37,7 @@ static situ_status show_placement(const struct situ_session *session, situ_plan 
         .requested = keep(plan, node->spec ? graph->specs[node->spec].written : ""),
         .assigned = session->devices->devices[session->placement.device[i]]->full,
         .cause = keep(plan, strbuf_get(&cause))};
+    plan->arena.failed = plan->arena.failed || cause.failed;
     strbuf_free(&cause);
   }
   plan->n_placed = graph->n_nodes;

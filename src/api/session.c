@@ -110,7 +110,7 @@ static situ_status begin(struct situ_session *session, const situ_config *config
   if (!session->has_pressure_handler) return NO_MEMORY();
   if (session->state.store) TRY(store_open(session->state.store));
   if (config && config->threads) thread_pool_set_threads(config->threads);
-  if (session->log == LOG_GRAPH) placement_log_mapping(session->devices);
+  if (session->log == LOG_GRAPH) TRY(placement_log_mapping(session->devices));
   return NULL;
 }
 

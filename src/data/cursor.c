@@ -55,7 +55,9 @@ situ_status cursor_next(struct cursor *cursor, situ_tensor **components, bool *e
   if (atomic_load_explicit(&cursor->iteration->stopping, memory_order_relaxed))
     return situ_status_create(SITU_CANCELLED, "The iterator was released.");
   *end = false;
-  return cursor->dataset->kind->next(cursor, components, end);
+  const situ_status status = cursor->dataset->kind->next(cursor, components, end);
+  if (status) *end = false; /* an element that failed is not the last one */
+  return status;
 }
 
 situ_status cursor_pull(struct cursor *cursor, situ_tensor **components, bool *end) {

@@ -4,6 +4,7 @@
  * costs more than most elements. */
 #include "data/prefetch.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -24,8 +25,10 @@ struct prefetch {
   int64_t n_read, n_taken; /* elements read from the source; elements returned */
   struct entry *entries;   /* element k is in entry k % capacity */
   situ_tensor **components;
+  situ_tensor **inputs; /* an element of the source per thread */
   pthread_t *threads;
   int n_threads;
+  atomic_int n_started; /* threads that run */
 };
 
 int prefetch_threads(int requested) {
@@ -79,8 +82,8 @@ static void *run(void *context) {
   struct prefetch *prefetch = context;
   const struct prefetch_work *work = &prefetch->work;
   const int n = work->source->dataset->n_components;
-  situ_tensor **element = work->work ? calloc((size_t)n + 1, sizeof(situ_tensor *)) : NULL;
-  while (!work->work || element) {
+  situ_tensor **element = prefetch->inputs + n * atomic_fetch_add(&prefetch->n_started, 1);
+  while (true) {
     struct entry *entry = NULL;
     if (work->work) {
       entry = read_next(prefetch, element);
@@ -93,7 +96,6 @@ static void *run(void *context) {
     if (!entry) break;
     finish(prefetch, entry);
   }
-  free(element);
   return NULL;
 }
 
@@ -115,6 +117,7 @@ void prefetch_stop(struct prefetch *prefetch) {
   pthread_cond_destroy(&prefetch->emptied);
   free(prefetch->entries);
   free(prefetch->components);
+  free(prefetch->inputs);
   free(prefetch->threads);
   free(prefetch);
 }
@@ -137,11 +140,14 @@ situ_status prefetch_start(const struct prefetch_work *work, struct prefetch **o
   pthread_cond_init(&prefetch->filled, NULL);
   pthread_cond_init(&prefetch->emptied, NULL);
   const size_t capacity = (size_t)work->capacity, n = (size_t)work->n_components;
+  const size_t n_inputs = (size_t)work->source->dataset->n_components;
   prefetch->entries = calloc(capacity, sizeof *prefetch->entries);
   prefetch->components = calloc(capacity * n + 1, sizeof(situ_tensor *));
+  prefetch->inputs = calloc((size_t)work->threads * n_inputs + 1, sizeof(situ_tensor *));
   prefetch->threads = calloc((size_t)work->threads, sizeof *prefetch->threads);
-  situ_status status =
-      prefetch->entries && prefetch->components && prefetch->threads ? NULL : NO_MEMORY();
+  const bool allocated =
+      prefetch->entries && prefetch->components && prefetch->inputs && prefetch->threads;
+  situ_status status = allocated ? NULL : NO_MEMORY();
   for (size_t i = 0; i < capacity && !status; i++)
     prefetch->entries[i].components = prefetch->components + i * n;
   if (!status) status = start_threads(prefetch);

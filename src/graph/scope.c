@@ -3,6 +3,7 @@
  * balanced. */
 #include "graph/scope.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -226,8 +227,10 @@ const char *situ_name_scope(situ_graph *graph) {
 
 const char *situ_name_reserve(situ_graph *graph, const char *scope, const char *name) {
   GRAPH_GUARD(graph);
+  errno = EINVAL;
   if (!graph || !scope || !name) return NULL;
   if (!(*scope ? names_legal_inside(name) : names_legal(name))) return NULL;
+  errno = ENOMEM;
   return names_unique(&graph->scopes->names, &graph->arena, scope, name, -1);
 }
 

@@ -44,6 +44,7 @@ static void explain_only_kind(const struct subject *of, struct strbuf *out) {
   } else {
     strbuf_appendf(out, "there are only %s devices", of->device->name.kind);
   }
+  out->failed = out->failed || kinds.failed;
   strbuf_free(&kinds);
 }
 
@@ -53,6 +54,7 @@ static void explain_priority(const struct subject *of, struct strbuf *out) {
   strbuf_appendf(out, "%s has priority over %s and has a ", of->device->name.kind,
                  strbuf_get(&kinds));
   add_kernel(of->node, out);
+  out->failed = out->failed || kinds.failed;
   strbuf_free(&kinds);
 }
 

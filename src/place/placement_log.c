@@ -12,7 +12,7 @@ static void print(const struct strbuf *lines) {
   fflush(stdout);
 }
 
-void placement_log_mapping(const struct device_list *devices) {
+situ_status placement_log_mapping(const struct device_list *devices) {
   struct strbuf lines = {0};
   for (int i = 0; i < devices->count; i++) {
     const struct device *device = devices->devices[i];
@@ -21,8 +21,10 @@ void placement_log_mapping(const struct device_list *devices) {
     strbuf_appendf(&lines, "%s -> %s\n", device_log_name(device), device->description);
   }
   if (!lines.length) strbuf_append(&lines, "Device mapping: no known devices.\n");
-  print(&lines);
+  const situ_status s = lines.failed ? NO_MEMORY() : NULL;
+  if (!s) print(&lines);
   strbuf_free(&lines);
+  return s;
 }
 
 static bool is_generator(const struct node *node) {

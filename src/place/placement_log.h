@@ -10,7 +10,7 @@
 #include "place/place.h"
 
 /* Prints "Device mapping:" and a line for each device that has a description. */
-void placement_log_mapping(const struct device_list *devices);
+situ_status placement_log_mapping(const struct device_list *devices) SITU_MUST_USE;
 
 /* Prints a line "name: device" for each node, in the order of graph_import_order. */
 situ_status placement_log_nodes(const struct placement *placement) SITU_MUST_USE;

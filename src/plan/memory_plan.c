@@ -273,11 +273,12 @@ static void find_peak(const struct builder *builder, struct lane *lane) {
   lane->peak_shape = *builder_value(builder, (struct edge){peak->node, peak->output})->shape;
 }
 
-static void make_lanes(struct memory_plan *plan) {
+static bool make_lanes(struct memory_plan *plan) {
   struct program *program = plan->builder->program;
   for (int32_t i = 0; i < program->n_commands; i++) {
     const struct plan_command *command = &program->commands[i];
     struct lane_state *state = lane_of(plan, command->device);
+    if (!state->bfc) return false;
     state->lane.n_calls += command->kind == COMMAND_CALL || command->kind == COMMAND_ALL_REDUCE;
   }
   program->lanes = ARENA_ARRAY(&program->arena, struct lane, program->devices->count + 1);
@@ -286,6 +287,7 @@ static void make_lanes(struct memory_plan *plan) {
     find_peak(plan->builder, &plan->lanes[d].lane);
     program->lanes[program->n_lanes++] = plan->lanes[d].lane;
   }
+  return program->lanes;
 }
 
 situ_status memory_plan_assign(struct builder *builder) {
@@ -299,7 +301,7 @@ situ_status memory_plan_assign(struct builder *builder) {
   if (ok) memset(plan.handles, 0xff, bytes);
   if (ok) ok = list_events(builder, &plan.events);
   if (ok) ok = assign_offsets(&plan);
-  if (ok) make_lanes(&plan);
+  if (ok) ok = make_lanes(&plan);
   for (int32_t d = 0; plan.lanes && d < builder->request->devices->count; d++)
     bfc_destroy(plan.lanes[d].bfc);
   return ok ? NULL : NO_MEMORY();

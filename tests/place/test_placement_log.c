@@ -44,7 +44,7 @@ static void mapping(void **state) {
   struct capture capture;
   fleet_create(&fleet, 2);
   begin_capture(&capture);
-  placement_log_mapping(&fleet.list);
+  OK(placement_log_mapping(&fleet.list));
   assert_string_equal(end_capture(&capture),
                       "Device mapping:\n"
                       "/job:localhost/replica:0/task:0/device:GPU:0 -> device: 0, name: Tesla "
@@ -59,7 +59,7 @@ static void mapping_without_gpus(void **state) {
   struct capture capture;
   fleet_create(&fleet, 0);
   begin_capture(&capture);
-  placement_log_mapping(&fleet.list);
+  OK(placement_log_mapping(&fleet.list));
   assert_string_equal(end_capture(&capture), "Device mapping: no known devices.\n");
 }
 
