@@ -436,10 +436,16 @@ static int set_last_effect(PyObject *object, PyObject *operation, void *closure)
   return 0;
 }
 
+static PyObject *get_version(PyObject *self, void *closure) {
+  (void)closure;
+  return PyLong_FromLong(situ_graph_count(((struct graph_object *)self)->graph));
+}
+
 static PyGetSetDef attributes[] = {
     {"_last_effect", get_last_effect, set_last_effect,
      "The last operation with a side effect, which runs after all others; None: there is none.",
      NULL},
+    {"version", get_version, NULL, "The number of operations; it grows when one is added.", NULL},
     {"_scope", get_scope, set_scope, "The scope of names.", NULL},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL}};

@@ -116,21 +116,14 @@ situ_status compiled_call_create(const situ_call *call, const struct device_list
     return status;
   }
   compiled->tiny = is_tiny(compiled->cached.program);
+  compiled->cached.program_bytes = sizeof *compiled + program_cache_graph_bytes(compiled->graph) +
+                                   plan_bytes(compiled->cached.program);
   *out = compiled;
   return NULL;
 }
 
-void compiled_call_free_idle_frames(struct cached_program *cached) {
-  while (cached->idle) {
-    struct frame *frame = cached->idle;
-    cached->idle = frame->next;
-    frame_destroy(frame);
-  }
-}
-
 void compiled_call_destroy(struct cached_program *cached) {
   struct compiled_call *compiled = (struct compiled_call *)cached;
-  compiled_call_free_idle_frames(cached);
   plan_free(cached->program);
   state_clear(&compiled->state);
   situ_graph_release(compiled->graph);

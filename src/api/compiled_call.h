@@ -30,10 +30,7 @@ situ_status compiled_call_create(const situ_call *call, const struct device_list
                                  bool soft, bool checked, const struct services *services,
                                  struct compiled_call **out) SITU_MUST_USE;
 
-/* Frees the memory that a compiled call holds while it does not run. */
-void compiled_call_free_idle_frames(struct cached_program *cached);
-
-/* Frees a compiled call, which must not be running. */
+/* Frees a compiled call without idle frames, which must not be running. */
 void compiled_call_destroy(struct cached_program *cached);
 
 /* Prints "Executing op X in device Y" for the first call with these types on this device. */

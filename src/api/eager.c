@@ -48,9 +48,8 @@ situ_status eager_log_node(situ_eager *eager, const struct node *node, int32_t d
 bool eager_checks(const situ_eager *eager) { return eager->checked; }
 
 static void init_cache(situ_eager *eager) {
-  eager->compiled = (struct program_cache){.capacity = MAX_COMPILED,
-                                           .destroy = compiled_call_destroy,
-                                           .shrink = compiled_call_free_idle_frames};
+  eager->compiled = (struct program_cache){
+      .capacity = MAX_COMPILED, .program_budget = 20 << 20, .destroy = compiled_call_destroy};
   memset(eager->recent, 0, sizeof *eager->recent * (size_t)schema_count());
 }
 

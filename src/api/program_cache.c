@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+#include "graph/scope.h"
+
 /* ---- Keys ---- */
 
 bool program_key_grow(struct program_key *key, size_t bytes) {
@@ -76,6 +78,11 @@ static uint64_t hash_bytes(const unsigned char *bytes, size_t length) {
   return hash ^ (hash >> 29);
 }
 
+uint64_t program_cache_graph_bytes(const situ_graph *graph) {
+  const uint64_t tables = sizeof *graph + sizeof *graph->scopes + 4096; /* names, maps, snapshot */
+  return graph->arena.total + (uint64_t)graph->node_capacity * sizeof(void *) + tables;
+}
+
 /* ---- Order of use ---- */
 
 static void unlink_use(struct program_cache *cache, struct cached_program *cached) {
@@ -89,6 +96,40 @@ static void link_newest(struct program_cache *cache, struct cached_program *cach
   cached->older = cache->newest;
   *(cache->newest ? &cache->newest->newer : &cache->oldest) = cached;
   cache->newest = cached;
+}
+
+/* ---- Idle frames ---- */
+
+static void free_frame(const struct program_cache *cache, struct frame *frame) {
+  if (cache->on_free) cache->on_free(frame);
+  frame_destroy(frame);
+}
+
+void program_cache_free_frames(const struct program_cache *cache, struct cached_program *cached) {
+  while (cached->idle) {
+    struct frame *frame = cached->idle;
+    cached->idle = frame->next;
+    free_frame(cache, frame);
+  }
+}
+
+uint64_t program_cache_free_idle(struct program_cache *cache,
+                                 bool (*selects)(const struct frame *)) {
+  const uint64_t before = cache->idle_bytes;
+  for (struct cached_program *cached = cache->newest; cached; cached = cached->older) {
+    struct frame **link = &cached->idle;
+    while (*link) {
+      struct frame *frame = *link;
+      if (selects && !selects(frame)) {
+        link = &frame->next;
+        continue;
+      }
+      *link = frame->next;
+      program_cache_set_idle(cache, cached, cached->idle_bytes - frame->bytes);
+      free_frame(cache, frame);
+    }
+  }
+  return before - cache->idle_bytes;
 }
 
 /* ---- The cache ---- */
@@ -121,11 +162,13 @@ static void take_out(struct program_cache *cache, struct cached_program *cached)
   unlink_use(cache, cached);
   if (*cached->recent == cached) *cached->recent = NULL;
   cache->idle_bytes -= cached->idle_bytes;
+  cache->program_bytes -= cached->program_bytes;
   cache->count--;
 }
 
 static void drop(struct program_cache *cache, struct cached_program *cached) {
   take_out(cache, cached);
+  program_cache_free_frames(cache, cached);
   free(cached->key);
   cache->destroy(cached);
 }
@@ -140,9 +183,19 @@ static bool evict(struct program_cache *cache) {
   return true;
 }
 
+/* Returns whether programs must be evicted before one with this size is added. */
+static bool is_full(const struct program_cache *cache, uint64_t bytes) {
+  const uint64_t largest =
+      bytes > cache->largest_program_bytes ? bytes : cache->largest_program_bytes;
+  const uint64_t budget = cache->program_budget;
+  const uint64_t limit = 2 * largest > budget ? 2 * largest : budget;
+  return cache->count >= cache->capacity || (budget && cache->program_bytes + bytes > limit);
+}
+
 situ_status program_cache_add(struct program_cache *cache, const struct program_key *key,
                               struct cached_program **recent, struct cached_program *cached) {
-  while (cache->count >= cache->capacity && evict(cache)) continue;
+  cached->program_bytes += key->length;
+  while (is_full(cache, cached->program_bytes) && evict(cache)) continue;
   if (!cache->buckets) cache->buckets = calloc((size_t)cache->capacity, sizeof *cache->buckets);
   cached->key = malloc(key->length + 1);
   if (!cache->buckets || !cached->key) {
@@ -160,6 +213,9 @@ situ_status program_cache_add(struct program_cache *cache, const struct program_
   cached->recent = recent;
   *recent = cached;
   cache->count++;
+  cache->program_bytes += cached->program_bytes;
+  if (cached->program_bytes > cache->largest_program_bytes)
+    cache->largest_program_bytes = cached->program_bytes;
   return NULL;
 }
 
@@ -177,7 +233,8 @@ void program_cache_shrink(struct program_cache *cache, uint64_t bytes) {
   while (cache->idle_bytes > limit) {
     struct cached_program *cached = least_recently_run(cache);
     if (!cached) return;
-    cache->shrink(cached);
+    program_cache_free_frames(cache, cached);
+    if (cache->shrink) cache->shrink(cached);
     cache->idle_bytes -= cached->idle_bytes;
     cached->idle_bytes = 0;
   }

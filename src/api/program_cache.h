@@ -4,7 +4,9 @@
  *
  * Programs keep memory while they do not run. When they keep more than twice what the largest one
  * needs (and more than MIN_IDLE_BYTES), the memory of those that ran least recently is freed; their
- * programs stay. Many shapes of one graph thus need about the memory of two. */
+ * programs stay. Many shapes of one graph thus need about the memory of two. Programs themselves
+ * are evicted when they and their graphs take more than `program_budget` (and more than twice what
+ * the largest one takes). */
 #ifndef SITU_API_PROGRAM_CACHE_H
 #define SITU_API_PROGRAM_CACHE_H
 
@@ -29,6 +31,7 @@ struct cached_program {
   struct program *program; /* NULL if the owner keeps it elsewhere */
   struct frame *idle;      /* frames that are not running */
   int32_t active;          /* number of users: never evicted while there are any */
+  uint64_t program_bytes;  /* size of the program and what belongs to it; set by the owner */
   /* Members of the cache: */
   uint64_t idle_bytes;                  /* memory held while it does not run */
   uint64_t last_run;                    /* cache->runs when its last run ended */
@@ -47,16 +50,19 @@ struct program_cache_stats {
 
 struct program_cache {
   int32_t capacity;                         /* a power of 2; set by the owner */
-  void (*destroy)(struct cached_program *); /* set by the owner: frees a program and itself */
-  void (*shrink)(struct cached_program *);  /* set by the owner: frees the memory it holds */
+  void (*destroy)(struct cached_program *); /* set by the owner: frees a program without frames */
+  void (*shrink)(struct cached_program *);  /* set by the owner: frees memory it holds elsewhere */
+  uint64_t program_budget;                  /* set by the owner: bytes for programs; 0: no limit */
+  void (*on_free)(const struct frame *);    /* set by the owner: before a frame is freed; or NULL */
   /* Set by the owner: decides among programs with equal keys; NULL: any. */
   bool (*accepts)(const struct cached_program *cached, const void *context);
   int32_t count;
-  struct cached_program **buckets;        /* `capacity` hash buckets; NULL while empty */
-  struct cached_program *newest, *oldest; /* in order of use */
-  uint64_t clock;                         /* number of programs that became the newest */
-  uint64_t runs;                          /* number of runs that ended */
-  uint64_t idle_bytes, largest_bytes;     /* of all programs; of the one that held most */
+  struct cached_program **buckets;               /* `capacity` hash buckets; NULL while empty */
+  struct cached_program *newest, *oldest;        /* in order of use */
+  uint64_t clock;                                /* number of programs that became the newest */
+  uint64_t runs;                                 /* number of runs that ended */
+  uint64_t idle_bytes, largest_bytes;            /* of all programs; of the one that held most */
+  uint64_t program_bytes, largest_program_bytes; /* as these */
   struct program_cache_stats stats;
 };
 
@@ -122,6 +128,9 @@ static inline bool program_cache_matches(const struct program_cache *cache,
          (!cache->accepts || cache->accepts(cached, context));
 }
 
+/* Returns the host memory of a graph that is compiled once, about. */
+uint64_t program_cache_graph_bytes(const situ_graph *graph);
+
 /* As program_cache_find, without trying *recent. */
 struct cached_program *program_cache_search(struct program_cache *cache,
                                             const struct program_key *key,
@@ -142,8 +151,8 @@ static inline struct cached_program *program_cache_find(struct program_cache *ca
   return found;
 }
 
-/* Adds a program, which the cache owns, also if this fails. Evicts the least recently used program
- * if the cache is full; it exceeds its capacity if all of them are in use. */
+/* Adds a program, which the cache owns, also if this fails. Evicts the least recently used programs
+ * if the cache is full; it exceeds its limits if all of them are in use. */
 situ_status program_cache_add(struct program_cache *cache, const struct program_key *key,
                               struct cached_program **recent,
                               struct cached_program *cached) SITU_MUST_USE;
@@ -153,6 +162,14 @@ void program_cache_clear(struct program_cache *cache);
 
 /* In a forked child: leaks the programs that threads of the parent were using. */
 void program_cache_forget(struct program_cache *cache);
+
+/* Frees the idle frames of a program. */
+void program_cache_free_frames(const struct program_cache *cache, struct cached_program *cached);
+
+/* Frees the idle frames for which `selects` is true, of all programs; NULL: all frames. Returns the
+ * bytes of their blocks and results. */
+uint64_t program_cache_free_idle(struct program_cache *cache,
+                                 bool (*selects)(const struct frame *));
 
 /* Frees memory of programs that do not run, those that ran least recently first, until at most
  * `bytes` are held. */

@@ -49,25 +49,18 @@ static void count_idle(const struct frame *frame, int by) {
   }
 }
 
-static void free_idle_frames(struct cached_program *cached) {
-  while (cached->idle) {
-    struct frame *frame = cached->idle;
-    cached->idle = frame->next;
-    count_idle(frame, -1);
-    frame_destroy(frame);
-  }
-}
+static void uncount_idle(const struct frame *frame) { count_idle(frame, -1); }
 
 static void destroy(struct cached_program *cached) {
-  free_idle_frames(cached);
   plan_free(cached->program);
   free(cached);
 }
 
 void session_programs_init(struct situ_session *session) {
   session->programs = (struct program_cache){.capacity = MAX_PROGRAMS,
+                                             .program_budget = 8 << 20,
                                              .destroy = destroy,
-                                             .shrink = free_idle_frames,
+                                             .on_free = uncount_idle,
                                              .accepts = has_elements};
   session->recent = NULL;
   program_key_init(&session->key);
@@ -98,6 +91,7 @@ static situ_status compile(struct situ_session *session, const struct plan_reque
     return status;
   }
   cached->program->missing = need;
+  cached->program_bytes = sizeof *cached + plan_bytes(cached->program);
   *out = cached;
   return program_cache_add(&session->programs, &session->key, &session->recent, cached);
 }
@@ -129,33 +123,12 @@ static bool has_device_memory(const struct frame *frame) {
   return false;
 }
 
-/* Frees idle frames with memory of devices; returns the bytes. */
-static uint64_t drop_idle(struct situ_session *session) {
-  uint64_t bytes = 0;
-  for (struct cached_program *cached = session->programs.newest; cached; cached = cached->older) {
-    struct frame **link = &cached->idle;
-    while (*link) {
-      struct frame *frame = *link;
-      if (!has_device_memory(frame)) {
-        link = &frame->next;
-        continue;
-      }
-      *link = frame->next;
-      program_cache_set_idle(&session->programs, cached, cached->idle_bytes - frame->bytes);
-      bytes += frame_device_bytes(frame);
-      count_idle(frame, -1);
-      frame_destroy(frame);
-    }
-  }
-  return bytes;
-}
-
 /* Called by a device that is out of memory. The caller may hold the lock: then nothing is freed. */
 static uint64_t release_idle_memory(void *context, uint64_t bytes) {
   (void)bytes;
   struct situ_session *session = context;
   if (pthread_mutex_trylock(&session->lock)) return 0;
-  const uint64_t bytes_freed = drop_idle(session);
+  const uint64_t bytes_freed = program_cache_free_idle(&session->programs, has_device_memory);
   pthread_mutex_unlock(&session->lock);
   return bytes_freed;
 }
@@ -204,23 +177,15 @@ uint64_t session_programs_idle_bytes(struct situ_session *session) {
   return bytes;
 }
 
-static void free_idle(struct situ_session *session) {
-  struct cached_program *cached = session->programs.newest;
-  for (; cached; cached = cached->older) {
-    free_idle_frames(cached);
-    program_cache_set_idle(&session->programs, cached, 0);
-  }
-}
-
 void session_programs_free_idle(struct situ_session *session) {
   pthread_mutex_lock(&session->lock);
-  free_idle(session);
+  program_cache_free_idle(&session->programs, NULL);
   pthread_mutex_unlock(&session->lock);
 }
 
 bool session_programs_try_free_idle(struct situ_session *session) {
   if (pthread_mutex_trylock(&session->lock)) return false;
-  free_idle(session);
+  program_cache_free_idle(&session->programs, NULL);
   pthread_mutex_unlock(&session->lock);
   return true;
 }

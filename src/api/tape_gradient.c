@@ -65,7 +65,8 @@ static void shrink(struct cached_program *cached) {
 
 void tape_gradient_init(struct tape_gradient_cache *cache) {
   *cache = (struct tape_gradient_cache){
-      .programs = {.capacity = MAX_CACHED, .destroy = destroy, .shrink = shrink}};
+      .programs = {
+          .capacity = MAX_CACHED, .program_budget = 8 << 20, .destroy = destroy, .shrink = shrink}};
 }
 
 /* ---- Selecting the calls ---- */
@@ -443,6 +444,8 @@ static situ_status find(const struct segment *s, struct compiled_gradient **out)
       (struct compiled_gradient *)program_cache_find(&cache->programs, &key, &cache->recent, NULL);
   if (*out) return NULL;
   TRY(compile(s, out));
+  (*out)->cached.program_bytes = /* about as much again for the session and its program */
+      2 * (sizeof **out + sizeof *(*out)->session + program_cache_graph_bytes((*out)->graph));
   return program_cache_add(&cache->programs, &key, &cache->recent, &(*out)->cached);
 }
 

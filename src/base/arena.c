@@ -9,7 +9,7 @@
 
 #include "base/huge_pages.h"
 
-enum { FIRST_BLOCK = 4096, MAX_BLOCK = 4 << 20, ALIGNMENT = 16 };
+enum { FIRST_BLOCK = 1024, MAX_BLOCK = 4 << 20, ALIGNMENT = 16 };
 
 struct arena_block {
   struct arena_block *prev;

@@ -25,7 +25,7 @@ static struct map_entry *find(const struct map *map, const char *key, size_t len
 }
 
 static bool grow(struct map *map) {
-  const uint32_t capacity = map->capacity ? map->capacity * 2 : 64;
+  const uint32_t capacity = map->capacity ? map->capacity * 2 : 16;
   struct map_entry *entries = calloc(capacity, sizeof *entries);
   if (!entries) return false;
   for (uint32_t i = 0; i < map->capacity; i++) {

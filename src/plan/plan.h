@@ -38,4 +38,9 @@ situ_status plan_compile(const struct plan_request *request, struct program **ou
                          struct edge *missing) SITU_MUST_USE;
 void plan_free(struct program *program);
 
+/* Returns the host memory of a program and, about, of the tables of a frame. */
+static inline uint64_t plan_bytes(const struct program *program) {
+  return 2 * (uint64_t)program->arena.total;
+}
+
 #endif

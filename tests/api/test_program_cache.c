@@ -62,6 +62,33 @@ static void finds_what_was_added(void **state) {
   assert_null(find(&cache, 1, &last));
 }
 
+static void add_of_size(struct program_cache *cache, int number, uint64_t bytes) {
+  struct item *item = calloc(1, sizeof *item);
+  struct program_key key;
+  assert_non_null(item);
+  item->number = number;
+  item->cached.program_bytes = bytes;
+  set_key(&key, number);
+  OK(program_cache_add(cache, &key, &last, &item->cached));
+}
+
+/* Programs are evicted when they exceed the budget, and twice the largest. */
+static void has_a_byte_budget(void **state) {
+  (void)state;
+  struct program_cache cache = empty_cache(64);
+  cache.program_budget = 10000;
+  for (int i = 0; i < 50; i++) add_of_size(&cache, i, 996); /* and a key of 4 bytes */
+  assert_int_equal(cache.count, 10);
+  assert_int_equal(cache.program_bytes, 10000);
+  assert_null(find(&cache, 39, &last));
+  assert_non_null(find(&cache, 40, &last));
+  for (int i = 100; i < 103; i++) add_of_size(&cache, i, 49996);
+  assert_int_equal(cache.count, 2); /* however large they are */
+  assert_int_equal(cache.program_bytes, 100000);
+  program_cache_clear(&cache);
+  assert_int_equal(cache.program_bytes, 0);
+}
+
 static void evicts_the_least_recently_used(void **state) {
   (void)state;
   struct program_cache cache = empty_cache(4);
@@ -297,6 +324,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(finds_what_was_added),
       cmocka_unit_test(evicts_the_least_recently_used),
+      cmocka_unit_test(has_a_byte_budget),
       cmocka_unit_test(keeps_programs_in_use),
       cmocka_unit_test(frees_memory_of_programs_that_ran_least_recently),
       cmocka_unit_test(memory_of_running_programs_stays),

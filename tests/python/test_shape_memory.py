@@ -80,3 +80,31 @@ def test_many_shapes(name):
         preexec_fn=limit_memory,
     )
     assert run.stdout == "done\n", run.stderr
+
+
+SMALL = """
+import numpy
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1])
+step(numpy.ones(10, numpy.float32))
+one = resident()
+for i in range(NUMBER):
+    step(numpy.ones(10 + i, numpy.float32))
+assert resident() < 2 * one + (4 << 8), (one, resident())
+print("done")
+"""
+
+
+@pytest.mark.parametrize("name", sorted(PROGRAMS))
+def test_many_small_shapes(name):
+    """The programs themselves are evicted, too: many of them need less memory than the process had
+    after the first one."""
+    number = {"session": 4000, "function": 4000, "eager": 2000, "tape": 800}.get(name, 600)
+    run = subprocess.run(
+        [sys.executable, "-c", PROGRAMS[name] + SMALL.replace("NUMBER", str(number))],
+        capture_output=True,
+        check=False,
+        text=True,
+    )
+    assert run.stdout == "done\n", run.stderr

@@ -9,7 +9,7 @@ import inspect
 import weakref
 
 import _situ
-from situ._src.framework import keywords, nest, tensor_shape
+from situ._src.framework import keywords, nest, tensor_shape, traces
 from situ._src.framework.api import export
 from situ._src.framework.concrete_function import ConcreteFunction
 from situ._src.framework.concrete_function import is_tensor as _is_tensor
@@ -55,7 +55,7 @@ class Function(_situ.Function):
         self.python_function, self.input_signature = python, input_signature
         self._autograph, self._relax, self._relaxed = autograph, relax, []
         self._name = name or getattr(python, "__name__", "function")
-        self._traces, self._kept = {}, []
+        self._traces, self._kept = traces.Traces(), []
         functools.update_wrapper(self, python)
         try:
             self._signature = inspect.signature(python)
@@ -171,9 +171,9 @@ class Function(_situ.Function):
             return ConcreteFunction(self._name, python, args, kwargs, specs(), names)
 
         concrete = trace()
-        if concrete.graph.created and not self._traces:
+        if concrete.graph.created and not self._traces.count:
             concrete = trace()
-        if concrete.graph.created or concrete.graph.slots and self._traces:
+        if concrete.graph.created or concrete.graph.slots and self._traces.count:
             raise ValueError(
                 "tf.function only supports singleton tf.Variables created on the "
                 "first call. Make sure the tf.Variable is only created once or "
@@ -273,7 +273,7 @@ class Function(_situ.Function):
     @property
     def experimental_get_tracing_count(self):
         """A function that returns the number of traces."""
-        return lambda: len(self._traces)
+        return lambda: self._traces.count
 
 
 @export("function")

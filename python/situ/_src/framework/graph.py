@@ -117,11 +117,6 @@ class Graph(_situ.Graph):
         self._assigned_by_function = None
 
     @property
-    def version(self) -> int:
-        """The number of operations; it grows when one is added."""
-        return len(self.get_operations())
-
-    @property
     def finalized(self) -> bool:
         """Whether the graph is read-only."""
         return self._finalized
