@@ -3,6 +3,7 @@
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
+MINUTES ?= 30
 TORCH_CPU ?= https://download.pytorch.org/whl/cpu # smaller; else the one of PyPI
 WERROR ?= $(if $(CI),ON,OFF)
 POCL = POCL_DEVICES='basic basic' SITU_OPENCL_DEVICES=all POCL_CACHE_DIR=build/pocl
@@ -87,6 +88,11 @@ faults: setup
 	@$(call build,build,)
 	@.venv/bin/python -B tests/faults/faults.py build $(FAULTS)
 
+## soak: several programs in several threads for MINUTES (30): memory, threads, files and results
+soak: setup
+	@$(call build,build,)
+	@SITU_CUDA=0 SITU_OPENCL_DEVICES=none .venv/bin/python -B tests/soak/soak.py --minutes $(MINUTES)
+
 ## bench: measure; prints a table and writes build/bench.json (BENCH='--quick --only run')
 bench: setup setup-bench
 	@$(call build,build,)
@@ -138,4 +144,4 @@ setup:
 setup-%:
 	@tools/setup.sh build $*
 
-.PHONY: all demo quick test test-opencl test-cuda oclgrind kernels asan tsan fresh check format fuzz faults bench bench-peers docs wheel wheels test-wheels install release clean help setup
+.PHONY: all demo quick test test-opencl test-cuda oclgrind kernels asan tsan fresh check format fuzz faults soak bench bench-peers docs wheel wheels test-wheels install release clean help setup
