@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "device/host_memory.h"
 #include "device/registry.h"
 #include "exec/store.h"
 #include "exec/cancellation.h"
@@ -44,7 +45,21 @@ static void reset_after_fork(void *context) {
   init_locks(session);
 }
 
+/* Frees the idle memory of all sessions that no other thread has locked. */
+static uint64_t reclaim_host_memory(void) {
+  uint64_t bytes = 0;
+  if (pthread_mutex_trylock(&sessions_lock)) return 0;
+  for (struct situ_session *session = sessions; session; session = session->next) {
+    if (pthread_mutex_trylock(&session->lock)) continue;
+    bytes += program_cache_free_idle(&session->programs, NULL);
+    pthread_mutex_unlock(&session->lock);
+  }
+  pthread_mutex_unlock(&sessions_lock);
+  return bytes;
+}
+
 static void enlist(struct situ_session *session) {
+  host_memory_set_reclaimer(reclaim_host_memory);
   fork_mutex_register(&sessions_lock, &all_fork);
   fork_register(&session->fork, reset_after_fork, session);
   pthread_mutex_lock(&sessions_lock);

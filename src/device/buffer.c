@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/huge_pages.h"
+#include "device/host_memory.h"
 #include "device/registry.h"
 
 enum { HOST_ALIGNMENT = 64, MAX_INLINE_BYTES = 512 };
@@ -32,21 +32,22 @@ static situ_status create_inline(size_t bytes, struct buffer **out) {
   return NULL;
 }
 
-situ_status buffer_host(size_t bytes, struct buffer **out) {
+static situ_status create_host(size_t bytes, const struct memory_tag *tag, struct buffer **out) {
   if (bytes <= MAX_INLINE_BYTES) return create_inline(bytes, out);
   struct buffer *buffer = NULL;
   TRY(create_buffer(bytes, &buffer));
-  buffer->host = huge_pages_alloc(bytes, HOST_ALIGNMENT);
+  buffer->host = host_memory_alloc(bytes, HOST_ALIGNMENT);
   if (!buffer->host) {
     free(buffer);
-    return situ_status_create(SITU_RESOURCE_EXHAUSTED, "Cannot allocate %zu bytes of host memory.",
-                              bytes);
+    return host_memory_oom(bytes, tag);
   }
   buffer->owns = true;
   buffer->span = (struct span){buffer->host, 0};
   *out = buffer;
   return NULL;
 }
+
+situ_status buffer_host(size_t bytes, struct buffer **out) { return create_host(bytes, NULL, out); }
 
 situ_status buffer_wrap(void *host, size_t bytes, void (*release)(void *), void *context,
                         struct buffer **out) {
@@ -75,7 +76,7 @@ situ_status buffer_lend(struct device *device, struct span span, size_t bytes,
 
 situ_status buffer_device(struct device *device, size_t bytes, const struct memory_tag *tag,
                           struct buffer **out) {
-  if (device->backend->is_host) return buffer_host(bytes, out);
+  if (device->backend->is_host) return create_host(bytes, tag, out);
   TRY(device_open(device));
   struct buffer *buffer = NULL;
   TRY(create_buffer(bytes, &buffer));
@@ -186,6 +187,6 @@ void buffer_release(struct buffer *buffer) {
     memory_free(buffer->device->memory, &buffer->block);
   }
   if (buffer->release) buffer->release(buffer->context);
-  if (buffer->owns) huge_pages_free(buffer->host, buffer->bytes);
+  if (buffer->owns) host_memory_free(buffer->host, buffer->bytes);
   free(buffer);
 }

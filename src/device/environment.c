@@ -24,6 +24,7 @@ static const struct variable {
     {"SITU_CUDA", SWITCH, NULL, 0, 0},
     {"SITU_DEVICE_NAMES", KEYWORD, "legacy", 0, 0},
     {"SITU_EXPANSION_LIMIT", SIZE, NULL, 0, 0},
+    {"SITU_HOST_MEMORY", SIZE, NULL, 0, 0},
     {"SITU_IMAGE_PIXELS", INTEGER, NULL, 1, INT64_MAX},
     {"SITU_JPEG_SCANS", INTEGER, NULL, 1, INT32_MAX},
     {"SITU_NCCL", SWITCH, NULL, 0, 0},
@@ -62,7 +63,7 @@ static situ_status check_size(const struct variable *v, const char *value) {
   const situ_status status = parse_size(value, &bytes);
   situ_status_release(status);
   if (!status && bytes) return NULL;
-  return INVALID("%s is '%s'; expected a size such as 4GiB.", v->name, value);
+  return INVALID("%s is '%s'; expected a size above 0, as 8GiB.", v->name, value);
 }
 
 static situ_status check(const struct variable *v, const char *value) {

@@ -7,6 +7,7 @@
 
 #include "base/huge_pages.h"
 #include "base/strbuf.h"
+#include "device/host_memory.h"
 #include "tensor/shape.h"
 #include "tensor/type.h"
 
@@ -24,12 +25,7 @@ static situ_status check_args(situ_type type, const situ_shape *shape, size_t *b
 }
 
 static situ_status host_oom(situ_type type, const situ_shape *shape, size_t bytes) {
-  char text[SHAPE_STRING_SIZE], size[32];
-  return situ_status_create(SITU_RESOURCE_EXHAUSTED,
-                            "OOM when allocating tensor with shape%s and type %s in host memory "
-                            "(%s): the host has too little memory.",
-                            shape_print(shape, text), situ_type_name(type),
-                            strbuf_format_bytes(bytes, size));
+  return host_memory_oom(bytes, &(struct memory_tag){.type = type, .shape = *shape});
 }
 
 static situ_status allocate(situ_type type, const situ_shape *shape, size_t bytes,
