@@ -152,7 +152,9 @@ class RunConfig:
         )
         self.master, self.evaluation_master, self.service = "", "", None
         self.global_id_in_cluster = self._global_id()
-        if self._values["train_distribute"] is None and self._is_one_of_several():
+        strategy = self._values["train_distribute"]
+        between = strategy is None or getattr(strategy, "trains_between_graphs", False)
+        if between and self._is_one_of_several():
             address = self.cluster_spec.task_address(self.task_type, self.task_id)
             self.master = f"{self._values['protocol'] or 'grpc'}://{address}"
 
