@@ -13,7 +13,10 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PATH = 160, SMALL_CLUSTER = 16, PAUSE_NS = 200 * 1000 };
+#include "cluster/segment_sweep.h"
+#include "cluster/user_key.h"
+
+enum { SMALL_CLUSTER = 16, PAUSE_NS = 200 * 1000 };
 
 static double read_clock(void) {
   struct timespec time;
@@ -28,17 +31,32 @@ static uint64_t hash_string(const char *text, uint64_t hash) {
   return (hash ^ hash >> 29) * 0xbf58476d1ce4e5b9u;
 }
 
-/* Returns the name for shm_open, unique per cluster and user. With the secret SITU_CLUSTER_KEY
- * other users cannot predict it and create it first. */
-static const char *make_path(const char *name, char path[PATH]) {
+static uint64_t hash_bytes(const unsigned char *bytes, size_t count, uint64_t hash) {
+  for (size_t i = 0; i < count; i++) hash = (hash ^ bytes[i]) * 1099511628211u;
+  return (hash ^ hash >> 29) * 0xbf58476d1ce4e5b9u;
+}
+
+/* Mixes the secret SITU_CLUSTER_KEY, or else that of the user, into *hash; false if there is
+ * none. */
+static bool hash_secret(uint64_t *hash) {
   const char *key = getenv("SITU_CLUSTER_KEY");
-  const int used = snprintf(path, PATH, "/situ-%u-%.100s", (unsigned)geteuid(), name);
+  unsigned char own[USER_KEY_BYTES];
   if (key && *key)
-    snprintf(path + used, PATH - (size_t)used, "-%016llx",
-             (unsigned long long)hash_string(key, hash_string(name, 1469598103934665603u)));
+    *hash = hash_string(key, *hash);
+  else if (user_key_read(own))
+    *hash = hash_bytes(own, sizeof own, *hash);
+  else
+    return false;
+  return true;
+}
+
+void segment_path(const char *name, char path[SEGMENT_PATH]) {
+  uint64_t hash = hash_string(name, 1469598103934665603u);
+  const int used = snprintf(path, SEGMENT_PATH, "/situ-%u-%.100s", (unsigned)geteuid(), name);
+  if (hash_secret(&hash))
+    snprintf(path + used, SEGMENT_PATH - (size_t)used, "-%016llx", (unsigned long long)hash);
   for (char *c = path + 1; *c; c++)
     if (*c == '/') *c = '_';
-  return path;
 }
 
 /* Computes the layout of the shared memory and its size; with head NULL only the sizes are set. */
@@ -81,6 +99,7 @@ static situ_status map_segment(int file, const char *path, struct segment *s) {
 /* Creates the memory, replacing that of an earlier cluster with the same name. */
 static situ_status create_segment(const char *path, struct segment *s) {
   shm_unlink(path);
+  segment_sweep();
   const int file = shm_open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
   if (file < 0) return segment_error(path, "created");
   situ_status status = NULL;
@@ -100,16 +119,21 @@ static situ_status create_segment(const char *path, struct segment *s) {
   return NULL;
 }
 
-static bool is_running(int32_t pid) {
-  if (pid <= 0 || (kill(pid, 0) && errno == ESRCH)) return false;
+char segment_process_state(int32_t pid) {
+  if (pid <= 0 || (kill(pid, 0) && errno == ESRCH)) return 'X';
   char path[64], text[256] = "";
   snprintf(path, sizeof path, "/proc/%d/stat", pid); /* a zombie still has a pid */
   const int file = open(path, O_RDONLY | O_CLOEXEC);
-  if (file < 0) return errno != ENOENT;
+  if (file < 0) return errno == ENOENT ? 'X' : 'R';
   const ssize_t n_read = read(file, text, sizeof text - 1);
   close(file);
   const char *name_end = n_read > 0 ? strrchr(text, ')') : NULL;
-  return !name_end || (name_end[1] && name_end[2] != 'Z' && name_end[2] != 'X');
+  return name_end && name_end[1] ? name_end[2] : 'R';
+}
+
+bool segment_process_runs(int32_t pid) {
+  const char state = segment_process_state(pid);
+  return state != 'Z' && state != 'X';
 }
 
 /* Rejects memory that another user owns or can open, since writing to it can compromise this
@@ -141,7 +165,8 @@ static situ_status attach_segment(const char *path, struct segment *s, bool *don
   if (has_stat) status = check_owner(path, &stat);
   if (has_stat && !status && (size_t)stat.st_size == compute_layout(s, NULL)) {
     status = map_segment(file, path, s);
-    if (!status) *done = is_running(atomic_load(&s->head->creator)) && !s->seats[s->seat].pid;
+    if (!status)
+      *done = segment_process_runs(atomic_load(&s->head->creator)) && !s->seats[s->seat].pid;
     if (!status && !*done) munmap(s->head, compute_layout(s, NULL));
     if (!*done) s->head = NULL;
   }
@@ -168,8 +193,8 @@ situ_status segment_join(const char *name, int seat, int n_seats, double timeout
   if (n_seats > SEGMENT_SEATS)
     return INVALID("%d ranks on one machine; at most %d are possible.", n_seats,
                    (int)SEGMENT_SEATS);
-  char path[PATH];
-  make_path(name, path);
+  char path[SEGMENT_PATH];
+  segment_path(name, path);
   *out = (struct segment){.seat = seat, .n_seats = n_seats};
   const double deadline = read_clock() + timeout;
   bool is_attached = seat == 0;
@@ -197,5 +222,5 @@ void segment_leave(struct segment *segment) {
 }
 
 bool segment_alive(const struct segment *segment, int seat) {
-  return is_running(atomic_load(&segment->seats[seat].pid));
+  return segment_process_runs(atomic_load(&segment->seats[seat].pid));
 }

@@ -18,6 +18,7 @@ enum {
   SEGMENT_DEPTH = 4,     /* chunks in flight */
   SEGMENT_SEATS = 256,   /* maximum per machine */
   SEGMENT_HOST = 64,
+  SEGMENT_PATH = 160,
 };
 
 /* Counters are monotonic; they count chunks (or small arrays) over all exchanges. */
@@ -54,6 +55,15 @@ struct segment {
   int n_seats, seat;
   size_t chunk_bytes, ring;
 };
+
+/* Returns the name for shm_open, unique per cluster and user. Other users cannot predict it and
+ * create it first, because a secret is part of it: SITU_CLUSTER_KEY, or else that of the user
+ * (user_key.h), if the user has a home folder. */
+void segment_path(const char *name, char path[SEGMENT_PATH]);
+
+/* Returns the state of a process as /proc shows it ('T': stopped); 'X' if there is none. */
+char segment_process_state(int32_t pid);
+bool segment_process_runs(int32_t pid);
 
 /* Creates (seat 0) or opens the shared memory of that name, and waits until all seats are taken, at
  * most `timeout` seconds. */

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/fork.h"
+#include "base/log.h"
 
 enum {
   FAST_ROUNDS = 20000, /* spinning iterations before yielding */
@@ -16,6 +17,7 @@ enum {
   SLEEP_NS = 50 * 1000
 };
 static const double check_interval = 0.005;
+static const double first_warning = 5.0; /* seconds; each further one after twice the time */
 
 static double read_clock(void) {
   struct timespec time;
@@ -111,6 +113,25 @@ static situ_status make_timeout_status(const struct waiting *wait) {
                             wait->caller->what, who, membership_current.timeout);
 }
 
+/* Warns of a rank that does not arrive, which may be stopped or slow. */
+static void warn_late(struct waiting *wait, double waited) {
+  if (!wait->next_warning) wait->next_warning = first_warning;
+  if (waited < wait->next_warning) return;
+  wait->next_warning *= 2.0;
+  if (wait->rank < 0) {
+    log_warn("%s: has waited %.0f seconds for another rank", wait->caller->what, waited);
+    return;
+  }
+  const situ_member *member = &membership_current.members[wait->rank];
+  const struct segment *segment = &membership_current.segment;
+  bool is_stopped = false;
+  for (int i = 0; i < segment->n_seats; i++)
+    if (membership_current.ranks[i] == wait->rank)
+      is_stopped = segment_process_state(atomic_load(&segment->seats[i].pid)) == 'T';
+  log_warn("%s: has waited %.0f seconds for rank %d (process %d on %s%s)", wait->caller->what,
+           waited, wait->rank, member->pid, member->host, is_stopped ? ", which is stopped" : "");
+}
+
 static situ_status check_wait(struct waiting *wait) {
   const double time = read_clock();
   if (!wait->start) wait->start = wait->last_check = time;
@@ -127,6 +148,7 @@ static situ_status check_wait(struct waiting *wait) {
   if (rank) send_loss(rank - 1);
   TRY(wait_check(wait->caller));
   if (left) return make_lost_status(wait->caller, wait->rank);
+  warn_late(wait, time - wait->start);
   if (time - wait->start > membership_current.timeout) return make_timeout_status(wait);
   return wait->caller->ask ? wait->caller->ask(wait->caller->context) : NULL;
 }

@@ -18,6 +18,7 @@ struct waiting {
   int rank; /* rank waited for; -1: unknown */
   unsigned rounds;
   double start, last_check; /* seconds */
+  double next_warning;      /* seconds after start; 0: the first one */
 };
 
 /* One iteration of a wait loop: spins, yields or sleeps, and periodically checks for timeout,

@@ -11,11 +11,10 @@ import textwrap
 import time
 
 import pytest
-from conftest import PATIENCE
+from conftest import PATIENCE, addresses, start_process
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SITU = os.path.join(os.environ.get("SITU_BUILD", os.path.join(ROOT, "build")), "situ")
-FIRST = 10000 + os.getpid() % 50000 // 10 * 10  # of ports, by which clusters are told apart
 _count = [0]
 
 
@@ -28,7 +27,7 @@ def start(tmp_path, body, size, **env):
     for rank in range(size):
         cluster = f"{rank}/{size}/pytest-{os.getpid()}-{_count[0]}"
         found.append(
-            subprocess.Popen(
+            start_process(
                 [sys.executable, "-m", "situ._src.runner.run", "--", str(path)],
                 text=True,
                 cwd=tmp_path,
@@ -328,27 +327,26 @@ def test_servers_of_a_cluster_spec(tmp_path):
         import os
         import tensorflow as tf
         task = int(tf.situ_version and os.environ["TASK"])
-        ports = [int(os.environ["FIRST"]) + i for i in range(2)]
-        cluster = tf.train.ClusterSpec({"worker": [f"localhost:{p}" for p in ports]})
+        cluster = tf.train.ClusterSpec({"worker": os.environ["TASKS"].split()})
         server = tf.train.Server(cluster, job_name="worker", task_index=task)
         with tf.device("/job:worker/task:1"):
             a = tf.constant(3.0) * 2.0
         with tf.Session(server.target) as session:
             print(session.run(a + 1.0), cluster.num_tasks("worker"), server.target)
     """
-    path = tmp_path / "server.py"
+    tasks, path = addresses(2), tmp_path / "server.py"
     path.write_text(textwrap.dedent(body))
     some = [
-        subprocess.Popen(
+        start_process(
             [sys.executable, "-m", "situ._src.runner.run", "--", str(path)],
             text=True,
-            env={**os.environ, "TASK": str(i), "FIRST": str(FIRST)},
+            env={**os.environ, "TASK": str(i), "TASKS": " ".join(tasks)},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
         for i in range(2)
     ]
-    assert outputs(some) == [f"7.0 2 grpc://localhost:{FIRST + i}\n" for i in range(2)]
+    assert outputs(some) == [f"7.0 2 grpc://{address}\n" for address in tasks]
 
 
 def test_parameter_servers(tmp_path):
@@ -357,7 +355,7 @@ def test_parameter_servers(tmp_path):
         import os
         import tensorflow as tf
         from situ import mpi
-        tasks = [f"localhost:{int(os.environ['FIRST']) + i}" for i in range(4)]
+        tasks = os.environ["TASKS"].split()
         cluster = tf.train.ClusterSpec({"ps": tasks[:2], "worker": tasks[2:]})
         job, task = os.environ["JOB"], int(os.environ["TASK"])
         server = tf.train.Server(cluster, job_name=job, task_index=task)
@@ -385,13 +383,13 @@ def test_parameter_servers(tmp_path):
                         break
             print(first <= 61.0, last < 0.01, steps >= 40)
     """
-    path = tmp_path / "servers.py"
+    tasks, path = addresses(4), tmp_path / "servers.py"
     path.write_text(textwrap.dedent(body))
     some = [
-        subprocess.Popen(
+        start_process(
             [sys.executable, "-m", "situ._src.runner.run", "--", str(path)],
             text=True,
-            env={**os.environ, "JOB": job, "TASK": str(i), "FIRST": str(FIRST)},
+            env={**os.environ, "JOB": job, "TASK": str(i), "TASKS": " ".join(tasks)},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
@@ -429,6 +427,65 @@ def test_a_rank_that_dies_ends_the_others(tmp_path):
         assert "LOST" in out and "rank 1 is lost" in out and process.returncode == 3
     assert time.monotonic() - begin < 200  # they do not wait until SITU_CLUSTER_TIMEOUT
     processes[1].communicate()
+
+
+RAISES = """
+    import os, time
+    import tensorflow as tf
+    from situ import mpi
+    mpi.init()
+    mpi.allreduce(tf.ones([1000]))
+    if mpi.rank() == 1:
+        raise ValueError("a rank that raises")
+    try:
+        mpi.allreduce(tf.ones([1000]))
+    except tf.errors.UnavailableError as error:
+        print(error.message.splitlines()[0], flush=True)
+"""
+
+
+def test_a_rank_that_raises_is_named(tmp_path):
+    processes = start(tmp_path, RAISES, 3)
+    assert processes[1].wait(PATIENCE) == 1
+    begin = time.monotonic()
+    for process in (processes[0], processes[2]):
+        assert "rank 1 is lost" in process.communicate(timeout=PATIENCE)[0]
+    assert time.monotonic() - begin < 200  # they do not wait until SITU_CLUSTER_TIMEOUT
+    assert "a rank that raises" in processes[1].communicate()[1]
+
+
+def warning_of(process):
+    """The first line about a rank that does not arrive."""
+    return next(line for line in process.stderr if "has waited" in line)
+
+
+def test_a_rank_that_is_stopped_is_named(tmp_path):
+    processes = start(tmp_path, DEATH, 2)
+    for process in processes:
+        process.stdout.readline()
+    processes[1].send_signal(signal.SIGSTOP)
+    text = warning_of(processes[0])
+    assert f"rank 1 (process {processes[1].pid} on " in text and "which is stopped" in text
+    for process in processes:
+        process.kill()
+        process.communicate()
+
+
+SLOW = """
+    import time
+    import tensorflow as tf
+    from situ import mpi
+    mpi.init()
+    if mpi.rank() == 1:
+        time.sleep(7)
+    print(mpi.allreduce(tf.ones([2]), average=False).numpy())
+"""
+
+
+def test_a_rank_that_is_slow_is_named(tmp_path):
+    processes = start(tmp_path, SLOW, 2)
+    assert "for rank 1 (process" in warning_of(processes[0])
+    assert outputs(processes) == ["[2. 2.]\n"] * 2
 
 
 mpirun = pytest.mark.skipif(shutil.which("mpirun") is None, reason="mpirun is not there")

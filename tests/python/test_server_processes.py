@@ -450,3 +450,52 @@ def test_servers_over_tcp_need_the_same_key(monkeypatch):
     server.join()
     client.close(), connected.close(), tcp.close()
     assert found[0] == ("hello", [1, 2]) and "SITU_CLUSTER_KEY" in found[1]
+
+
+def as_other_user(function):
+    """Calls a function in a child process of another user; returns its pid."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.setgid(65534), os.setuid(65534)
+            function()
+        finally:
+            os._exit(0)
+    return pid
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can act as another user")
+def test_nothing_is_read_from_processes_of_other_users():
+    from situ._src.cluster import channel
+
+    name, server = addresses(2)
+    (listening,) = channel.listen(server)
+    socket_name = channel._socket_name(server)
+
+    def connect():
+        with socket.socket(socket.AF_UNIX) as one:
+            one.connect(socket_name)
+            one.recv(1)
+
+    child = as_other_user(connect)
+    with pytest.raises(ConnectionRefusedError, match="another user"):
+        channel.Channel(listening.accept()[0], accepted=True)
+    os.waitpid(child, 0)
+    listening.close()
+
+    ready, tell = os.pipe()
+    squatted = channel._socket_name(name)
+
+    def squat():
+        with socket.socket(socket.AF_UNIX) as one:
+            one.bind(squatted)
+            one.listen()
+            os.write(tell, b"1")
+            one.accept()[0].recv(1)
+
+    child = as_other_user(squat)
+    assert os.read(ready, 1) == b"1"
+    with pytest.raises(ConnectionRefusedError, match="another user"):
+        channel.connect(name)
+    os.waitpid(child, 0)
+    os.close(ready), os.close(tell)
