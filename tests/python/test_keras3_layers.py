@@ -271,3 +271,81 @@ def test_mixed_precision_policies(policy):
 def test_default_of_cropping():
     assert layers.Cropping2D()(normal(2, 4, 4, 3)).shape == (2, 4, 4, 3)
     assert layers.Cropping1D()(normal(2, 4, 3)).shape == (2, 2, 3)
+
+
+IMAGES = (np.random.RandomState(3).rand(4, 6, 8, 3) * 255).astype("float32")
+AUGMENTATIONS = {
+    "hue": (lambda: layers.RandomHue(0.4, seed=3), (73890.645, 14597.544, 30.0)),
+    "saturation": (
+        lambda: layers.RandomSaturation((0.2, 0.8), seed=3),
+        (42430.157, 39415.360, 30.0),
+    ),
+    "invert": (lambda: layers.RandomInvert(0.6, seed=3), (73966.479, 16786.696, 30.0)),
+    "posterization": (
+        lambda: layers.RandomPosterization((2, 6), seed=1),
+        (64424.000, 8846.541, 30.0),
+    ),
+    "solarization": (lambda: layers.Solarization(0.3, 0.7, seed=2), (38513.519, 66315.539, 30.0)),
+    "contrast": (lambda: layers.AutoContrast(), (73028.423, 2004.616, 30.0)),
+    "equalization": (lambda: layers.Equalization(), (73724.000, 3261.472, 30.0)),
+    "degeneration": (
+        lambda: layers.RandomColorDegeneration((0.2, 0.9), seed=4),
+        (73454.167, 18834.204, 30.0),
+    ),
+    "sharpness": (lambda: layers.RandomSharpness((0.1, 0.9), seed=4), (74870.772, 8129.838, 30.0)),
+    "blur": (
+        lambda: layers.RandomGaussianBlur(0.7, kernel_size=5, sigma=(0.3, 0.9), seed=4),
+        (70529.767, 9028.913, 30.0),
+    ),
+    "erasing": (lambda: layers.RandomErasing(0.8, seed=2), (71943.893, 3698.815, 30.0)),
+    "mix up": (lambda: layers.MixUp(0.5, seed=3), (73234.159, 9439.639, 30.8763)),
+    "cut mix": (lambda: layers.CutMix(0.9, seed=3), (73676.566, 19812.860, 29.6753)),
+    "jitter": (
+        lambda: layers.RandomColorJitter(
+            brightness_factor=0.2,
+            contrast_factor=0.3,
+            saturation_factor=(0.3, 0.6),
+            hue_factor=0.1,
+            seed=1,
+        ),
+        (82127.111, 15406.843, 30.0),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", AUGMENTATIONS)
+def test_image_augmentation(name):
+    make, want = AUGMENTATIONS[name]
+    layer = make()
+    result = np.asarray(layer(IMAGES)).astype("float64")
+    data = layer({"images": IMAGES, "labels": np.eye(4, dtype="float32")})
+    labels = (np.asarray(data["labels"]) * np.arange(16).reshape(4, 4)).sum()
+    found = result.sum(), np.abs(result - IMAGES).sum(), labels
+    np.testing.assert_allclose(found, want, rtol=1e-5)
+    assert layer(IMAGES[0]).shape == (6, 8, 3)
+    if name != "contrast":
+        np.testing.assert_allclose(layer(IMAGES, training=False), IMAGES)
+    first = type(layer)(**{**layer.get_config(), "data_format": "channels_first"})
+    turned = first(IMAGES.transpose(0, 3, 1, 2))
+    again = type(layer).from_config(layer.get_config())(IMAGES)
+    want = np.asarray(again).transpose(0, 3, 1, 2)
+    np.testing.assert_allclose(turned, want, rtol=1e-4, atol=1e-2)
+    mapped = tf.data.Dataset.from_tensors(IMAGES).map(lambda x: make()(x))
+    assert next(iter(mapped)).shape == IMAGES.shape
+
+
+def test_arguments_of_image_augmentation():
+    with pytest.raises(ValueError, match=r"in the range \[0, 1\]. Received: factor=2"):
+        layers.RandomHue(2)
+    with pytest.raises(ValueError, match="value_range=3"):
+        layers.RandomSharpness(0.5, value_range=3)
+    with pytest.raises(ValueError, match="odd number"):
+        layers.RandomGaussianBlur(kernel_size=4)
+    with pytest.raises(ValueError, match="three numbers"):
+        layers.RandomErasing(fill_value=[1, 2])
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        layers.RandomGrayscale(3)
+    with pytest.raises(NotImplementedError, match="segmentation_masks"):
+        layers.MixUp()({"images": IMAGES, "segmentation_masks": IMAGES})
+    gray = np.asarray(layers.RandomGrayscale(1.0)(IMAGES))
+    np.testing.assert_allclose(gray[..., 0], gray[..., 2])

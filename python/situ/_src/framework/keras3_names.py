@@ -77,23 +77,25 @@ SHARED = {
     "layers": """
     Activation ActivityRegularization AdaptiveAveragePooling1D AdaptiveAveragePooling2D
     AdaptiveAveragePooling3D AdaptiveMaxPooling1D AdaptiveMaxPooling2D AdaptiveMaxPooling3D Add
-    AdditiveAttention AlphaDropout Attention Average AveragePooling1D AveragePooling2D
+    AdditiveAttention AlphaDropout Attention AutoContrast Average AveragePooling1D AveragePooling2D
     AveragePooling3D AvgPool1D AvgPool2D AvgPool3D BatchNormalization Bidirectional CategoryEncoding
     CenterCrop Concatenate Conv1D Conv1DTranspose Conv2D Conv2DTranspose Conv3D Conv3DTranspose
-    Convolution1D Convolution1DTranspose Convolution2D
-    Convolution2DTranspose Convolution3D Convolution3DTranspose Cropping1D Cropping2D Cropping3D
-    Dense DepthwiseConv1D DepthwiseConv2D Discretization Dot Dropout ELU EinsumDense Embedding
-    Flatten GRU GRUCell GaussianDropout GaussianNoise GlobalAveragePooling1D GlobalAveragePooling2D
+    Convolution1D Convolution1DTranspose Convolution2D Convolution2DTranspose Convolution3D
+    Convolution3DTranspose Cropping1D Cropping2D Cropping3D CutMix Dense DepthwiseConv1D
+    DepthwiseConv2D Discretization Dot Dropout ELU EinsumDense Embedding Equalization Flatten GRU
+    GRUCell GaussianDropout GaussianNoise GlobalAveragePooling1D GlobalAveragePooling2D
     GlobalAveragePooling3D GlobalAvgPool1D GlobalAvgPool2D GlobalAvgPool3D GlobalMaxPool1D
     GlobalMaxPool2D GlobalMaxPool3D GlobalMaxPooling1D GlobalMaxPooling2D GlobalMaxPooling3D
     GroupNormalization GroupQueryAttention HashedCrossing Hashing Identity Input InputLayer
     InputSpec IntegerLookup LSTM LSTMCell Lambda Layer LayerNormalization LeakyReLU Masking
     MaxPool1D MaxPool2D MaxPool3D MaxPooling1D MaxPooling2D MaxPooling3D Maximum MelSpectrogram
-    Minimum MultiHeadAttention Multiply Normalization PReLU Permute Pipeline RMSNormalization RNN
-    RandomBrightness RandomContrast RandomCrop RandomFlip RandomRotation RandomTranslation
-    RandomZoom ReLU RepeatVector Rescaling Reshape Resizing ReversibleEmbedding STFTSpectrogram
-    SeparableConv1D SeparableConv2D SeparableConvolution1D SeparableConvolution2D SimpleRNN
-    SimpleRNNCell Softmax SpatialDropout1D SpatialDropout2D SpatialDropout3D SpectralNormalization
+    Minimum MixUp MultiHeadAttention Multiply Normalization PReLU Permute Pipeline RMSNormalization
+    RNN RandomBrightness RandomColorDegeneration RandomColorJitter RandomContrast RandomCrop
+    RandomErasing RandomFlip RandomGaussianBlur RandomGrayscale RandomHue RandomInvert
+    RandomPosterization RandomRotation RandomSaturation RandomSharpness RandomTranslation RandomZoom
+    ReLU RepeatVector Rescaling Reshape Resizing ReversibleEmbedding STFTSpectrogram SeparableConv1D
+    SeparableConv2D SeparableConvolution1D SeparableConvolution2D SimpleRNN SimpleRNNCell Softmax
+    Solarization SpatialDropout1D SpatialDropout2D SpatialDropout3D SpectralNormalization
     StackedRNNCells StringLookup Subtract TextVectorization TimeDistributed UnitNormalization
     UpSampling1D UpSampling2D UpSampling3D Wrapper ZeroPadding1D ZeroPadding2D ZeroPadding3D add
     average concatenate deserialize dot maximum minimum multiply serialize subtract""",

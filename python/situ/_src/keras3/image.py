@@ -228,7 +228,7 @@ def gaussian_blur(
     Args:
       images: Image or batch of images.
       kernel_size: (height, width).
-      sigma: Standard deviations (vertical, horizontal).
+      sigma: Standard deviations (horizontal, vertical), as Keras 3 uses them.
       data_format: "channels_last" or "channels_first".
     """
     _check_rank(images)
@@ -242,8 +242,9 @@ def gaussian_blur(
         values = tf.exp(-0.5 * tf.square(at / tf.cast(deviation, x.dtype)))
         return values / tf.reduce_sum(values)
 
-    kernel = line(kernel_size[0], sigma[0])[:, None] * line(kernel_size[1], sigma[1])[None, :]
-    kernel = tf.tile(kernel[:, :, None, None], [1, 1, channels, 1])
+    kernel = line(kernel_size[1], sigma[1])[:, None] * line(kernel_size[0], sigma[0])[None, :]
+    kernel = tf.reshape(kernel, [*kernel_size, 1, 1])
+    kernel = tf.tile(kernel, [1, 1, channels, 1])
     result = tf.nn.depthwise_conv2d(x, kernel, [1, 1, 1, 1], "SAME")
     return back(result[0] if single else result)
 
