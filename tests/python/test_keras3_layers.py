@@ -349,3 +349,62 @@ def test_arguments_of_image_augmentation():
         layers.MixUp()({"images": IMAGES, "segmentation_masks": IMAGES})
     gray = np.asarray(layers.RandomGrayscale(1.0)(IMAGES))
     np.testing.assert_allclose(gray[..., 0], gray[..., 2])
+
+
+def test_split_dataset():
+    left, right = keras.utils.split_dataset(np.arange(10), left_size=0.7)
+    assert [int(x) for x in left] == list(range(7)) and [int(x) for x in right] == [7, 8, 9]
+    data = tf.data.Dataset.range(10).batch(2)
+    left, right = keras.utils.split_dataset(data, right_size=4, shuffle=True, seed=1)
+    rows = [x.numpy().tolist() for part in (left, right) for x in part]
+    assert [len(row) for row in rows] == [2] * 5 and sorted(np.ravel(rows)) == list(range(10))
+    left, _ = keras.utils.split_dataset((np.arange(4), np.ones([4, 2])), left_size=1)
+    x, y = next(iter(left))
+    assert int(x) == 0 and y.shape == (2,)
+    with pytest.raises(ValueError, match="At least one"):
+        keras.utils.split_dataset(np.arange(10))
+    with pytest.raises(ValueError, match="left_size=1.5"):
+        keras.utils.split_dataset(np.arange(10), left_size=1.5)
+
+
+def test_swap_ema_weights():
+    x = keras.Input([2])
+    model = keras.Model(x, layers.Dense(1, use_bias=False)(x))
+    model.compile(keras.optimizers.SGD(0.1, use_ema=True, ema_momentum=0.5), "mse")
+    data, labels = normal(8, 2), normal(8, 1)
+    seen = []
+
+    class Note(keras.callbacks.Callback):
+        def on_test_batch_end(self, batch, logs=None):
+            seen.append(self.model.get_weights()[0].copy())
+
+    callbacks = [keras.callbacks.SwapEMAWeights(), Note()]
+    model.fit(data, labels, epochs=2, verbose=0)
+    average = model.optimizer.get_slot(model.weights[0], "average")
+    model.weights[0].assign_add([[1.0], [1.0]])
+    before, mean = model.get_weights()[0], average.numpy()
+    model.evaluate(data, labels, callbacks=callbacks, verbose=0)
+    np.testing.assert_allclose(seen[0], mean)
+    np.testing.assert_allclose(model.get_weights()[0], before)
+    model.compile("sgd", "mse")
+    with pytest.raises(ValueError, match="use_ema=True"):
+        model.evaluate(data, labels, callbacks=[keras.callbacks.SwapEMAWeights()], verbose=0)
+
+
+def test_schedules_are_serialized():
+    schedules = keras.optimizers.schedules
+    saved = schedules.serialize(schedules.ExponentialDecay(0.1, 10, 0.5))
+    assert saved["class_name"] == "ExponentialDecay"
+    again = schedules.deserialize(saved)
+    np.testing.assert_allclose(again(10), 0.05, rtol=1e-6)
+    with pytest.raises(ValueError, match="Unknown decay: 'Other'"):
+        schedules.deserialize({"class_name": "Other", "config": {}})
+
+
+def test_complex_numbers():
+    z = keras.ops.view_as_complex([[1.0, 2.0], [3.0, -4.0]])
+    assert z.numpy().tolist() == [1 + 2j, 3 - 4j]
+    assert keras.ops.view_as_real(z).numpy().tolist() == [[1.0, 2.0], [3.0, -4.0]]
+    np.testing.assert_allclose(keras.ops.polar([2.0], [np.pi / 2]), [2j], atol=1e-6)
+    with pytest.raises(ValueError, match="must be size 2"):
+        keras.ops.view_as_complex([1.0])

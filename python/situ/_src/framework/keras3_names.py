@@ -47,8 +47,8 @@ SHARED = {
     set_floatx set_image_data_format""",
     "callbacks": """
     BackupAndRestore CSVLogger Callback CallbackList EarlyStopping History LambdaCallback
-    LearningRateScheduler ModelCheckpoint ProgbarLogger ReduceLROnPlateau RemoteMonitor TensorBoard
-    TerminateOnNaN""",
+    LearningRateScheduler ModelCheckpoint ProgbarLogger ReduceLROnPlateau RemoteMonitor
+    SwapEMAWeights TensorBoard TerminateOnNaN""",
     "config": """
     dtype_policy set_dtype_policy""",
     "constraints": """
@@ -69,11 +69,11 @@ SHARED = {
     "datasets.reuters": """
     get_word_index load_data""",
     "initializers": """
-    Constant GlorotNormal GlorotUniform HeNormal HeUniform Identity Initializer LecunNormal
-    LecunUniform Ones Orthogonal RandomNormal RandomUniform STFT STFTInitializer TruncatedNormal
-    VarianceScaling Zeros constant deserialize get glorot_normal glorot_uniform he_normal he_uniform
-    identity lecun_normal lecun_uniform ones orthogonal random_normal random_uniform serialize stft
-    truncated_normal variance_scaling zeros""",
+    Constant GlorotNormal GlorotUniform HeNormal HeUniform Identity IdentityInitializer Initializer
+    LecunNormal LecunUniform Ones Orthogonal OrthogonalInitializer RandomNormal RandomUniform STFT
+    STFTInitializer TruncatedNormal VarianceScaling Zeros constant deserialize get glorot_normal
+    glorot_uniform he_normal he_uniform identity lecun_normal lecun_uniform ones orthogonal
+    random_normal random_uniform serialize stft truncated_normal variance_scaling zeros""",
     "layers": """
     Activation ActivityRegularization AdaptiveAveragePooling1D AdaptiveAveragePooling2D
     AdaptiveAveragePooling3D AdaptiveMaxPooling1D AdaptiveMaxPooling2D AdaptiveMaxPooling3D Add
@@ -138,7 +138,7 @@ SHARED = {
     Adagrad Adam Ftrl Optimizer RMSprop SGD""",
     "optimizers.schedules": """
     CosineDecay CosineDecayRestarts ExponentialDecay InverseTimeDecay LearningRateSchedule
-    PiecewiseConstantDecay PolynomialDecay""",
+    PiecewiseConstantDecay PolynomialDecay deserialize serialize""",
     "preprocessing": """
     image_dataset_from_directory text_dataset_from_directory timeseries_dataset_from_array""",
     "preprocessing.image": """
@@ -149,13 +149,13 @@ SHARED = {
     L1 L1L2 L2 OrthogonalRegularizer Regularizer deserialize get l1 l1_l2 l2 orthogonal_regularizer
     serialize""",
     "saving": """
-    custom_object_scope get_custom_objects register_keras_serializable""",
+    CustomObjectScope custom_object_scope get_custom_objects register_keras_serializable""",
     "utils": """
     CustomObjectScope Progbar Sequence array_to_img custom_object_scope get_custom_objects get_file
     image_dataset_from_directory img_to_array load_img model_to_dot normalize pack_x_y_sample_weight
     pad_sequences plot_model register_keras_serializable save_img serialize_keras_object
-    set_random_seed text_dataset_from_directory timeseries_dataset_from_array to_categorical
-    unpack_x_y_sample_weight""",
+    set_random_seed split_dataset text_dataset_from_directory timeseries_dataset_from_array
+    to_categorical unpack_x_y_sample_weight""",
 }
 
 

@@ -36,6 +36,8 @@ for _short, _long in (
     ("one", "Ones"),
     ("zero", "Zeros"),
     ("identity", "Identity"),
+    ("IdentityInitializer", "Identity"),
+    ("OrthogonalInitializer", "Orthogonal"),
 ):
     KIND.add(KIND.table[_long], _short)
     keras_export("initializers." + _short)(KIND.table[_long])

@@ -8,6 +8,7 @@ from typing import Any
 
 from situ._src.framework.api import export
 from situ._src.framework.graph import scope
+from situ._src.keras.registry import custom
 from situ._src.ops.array_ops import cast, convert_to_tensor, op, where
 
 
@@ -265,3 +266,28 @@ def value_at(rate, step):
     if isinstance(rate, LearningRateSchedule):
         return rate(step)
     return rate() if callable(rate) else rate
+
+
+@_named("serialize")
+def serialize(learning_rate_schedule: LearningRateSchedule) -> dict[str, Any]:
+    """Returns a schedule as a dictionary of its class name and configuration."""
+    schedule = learning_rate_schedule
+    return {"class_name": type(schedule).__name__, "config": schedule.get_config()}
+
+
+@_named("deserialize")
+def deserialize(config: dict[str, Any], custom_objects: dict[str, Any] | None = None):
+    """Creates a schedule from the result of serialize.
+
+    Args:
+      config: The dictionary.
+      custom_objects: Classes of the program by name.
+
+    Raises:
+      ValueError: If the class is unknown.
+    """
+    name = config["class_name"]
+    kind = custom(name, custom_objects) or globals().get(name)
+    if kind is None:
+        raise ValueError(f"Unknown decay: '{name}'.")
+    return kind.from_config(config["config"])

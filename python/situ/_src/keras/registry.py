@@ -68,7 +68,12 @@ def get_custom_objects():
     return _custom
 
 
-@keras_export("utils.custom_object_scope", "utils.CustomObjectScope", "saving.custom_object_scope")
+@keras_export(
+    "utils.custom_object_scope",
+    "utils.CustomObjectScope",
+    "saving.custom_object_scope",
+    "saving.CustomObjectScope",
+)
 @contextlib.contextmanager
 def custom_object_scope(*args):
     """Context in which names refer to given classes and functions.

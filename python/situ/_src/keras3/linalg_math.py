@@ -509,7 +509,43 @@ def istft(
     return result[..., begin:end]
 
 
-for _name in ("view_as_complex", "view_as_real", "polar"):
-    unsupported_function("ops." + _name, "situ has no complex types.")
+@_math
+def view_as_complex(x: Any):
+    """Returns complex numbers whose parts are along the last axis.
+
+    Args:
+      x: Real tensor whose last axis has size 2.
+
+    Raises:
+      ValueError: If the last axis has another size.
+    """
+    x = tensor(x)
+    if not x.shape.rank or x.shape.as_list()[-1] != 2:
+        raise ValueError(
+            "Last dimension of input must be size 2 (real and imaginary). Received shape: "
+            f"{tuple(x.shape.as_list())}"
+        )
+    return tf.complex(*[tf.cast(part, "float32") for part in tf.unstack(x, axis=-1)])
+
+
+@_math
+def view_as_real(x: Any):
+    """Returns the real and imaginary parts of complex numbers along a new last axis."""
+    x = tf.convert_to_tensor(x)
+    return tf.stack([tf.math.real(x), tf.math.imag(x)], -1)
+
+
+@operation("nn", "nn")
+def polar(abs_: Any, angle: Any):
+    """Returns complex numbers with absolute values and angles in radians.
+
+    Args:
+      abs_: Absolute values.
+      angle: Angles.
+    """
+    abs_, angle = floating(abs_), floating(angle)
+    return tf.complex(abs_ * tf.cos(angle), abs_ * tf.sin(angle))
+
+
 unsupported_function("ops.nextafter", "situ has no kernel for it.")
 unsupported_function("ops.numpy.nextafter", "situ has no kernel for it.")

@@ -549,6 +549,5 @@ for _function in (
 for _name in ("fold", "unfold"):
     for _place in ("ops.", "ops.nn."):
         unsupported_function(_place + _name, "it is not implemented yet.")
-unsupported_function("ops.nn.polar", "situ has no complex types.")
 unsupported_function("ops.rearrange", "it is not implemented yet.")
 unsupported_function("ops.linalg.jvp", "forward-mode derivatives are not implemented.")
