@@ -9,10 +9,11 @@ from typing import Any
 import numpy
 
 import _situ
-from situ._src.framework import dtypes, errors, logs, node_def
+from situ._src.framework import dtypes, errors, import_loops, logs, node_def
 from situ._src.framework.api import OPS, export
 from situ._src.framework.graph import get_default_graph
 from situ._src.framework.graph_scopes import colocation_named
+from situ._src.framework.import_tensor_arrays import Arrays
 from situ._src.ops.array_ops import convert_to_tensor
 
 
@@ -121,8 +122,14 @@ def sorted_nodes(nodes: list) -> list:
         while stack:
             node, inputs = stack[-1]
             names = (i.lstrip("^").partition(":")[0] for i in inputs)
+            after = import_loops.back_edges(node, by_name)
             name = next(
-                (n for n in names if n in by_name and n not in done and n not in waiting), None
+                (
+                    n
+                    for n in names
+                    if n in by_name and n not in done and n not in waiting and n not in after
+                ),
+                None,
             )
             if node.name not in done and name is not None:
                 stack.append((by_name[name], iter(by_name[name].input)))
@@ -144,6 +151,7 @@ class _Outputs:
 
 
 _RENAMED = {"Variable": "VariableV2"}
+_SWITCH_MERGE = ("Switch", "Merge", "RefSwitch", "RefMerge")
 _CALLS = ("PartitionedCall", "StatefulPartitionedCall")  # ops that call the function `f`
 
 
@@ -156,6 +164,7 @@ class Importer:
         self._controls = list(controls)  # run before all nodes
         self.names: set[str] = set()  # of all nodes of the GraphDef
         self._budget = Budget() if library is None else library.budget
+        self._arrays = Arrays()
 
     def tensor(self, text):
         name, _, index = text.partition(":")
@@ -234,14 +243,31 @@ class Importer:
                     return OPS["NoOp"](name=full + "/")
                 return OPS["IdentityN"](outputs, name=full + "/")[0].op
 
+    def inside(self, given):
+        """Returns an importer of nodes of a function, for which some tensors are given."""
+        inner = _BodyImporter(get_default_graph(), "", given)
+        inner.library, inner._budget = self.library, self._budget
+        inner._arrays = self._arrays
+        return inner
+
+    def has_op(self, node):
+        """Returns whether the op of a node is known."""
+        kind = _RENAMED.get(node.op, node.op)
+        if Arrays.has(kind):
+            return True
+        return kind in OPS or kind in self.library or kind in _CALLS or kind in _SWITCH_MERGE
+
     def add(self, node):
-        """Adds a node.
+        """Adds a node, or a loop.
 
         Raises:
           ValueError: the node is invalid.
         """
         try:
-            self._add(node)
+            if isinstance(node, import_loops.Loop):
+                node.add(self)
+            else:
+                self._add(node)
         except (KeyError, OverflowError, TypeError, ValueError) as error:
             text = f"attribute {error} is missing" if isinstance(error, KeyError) else str(error)
             if not text.startswith("Node '"):  # of a function that the node calls
@@ -255,7 +281,7 @@ class Importer:
         if called in self.library or node.op in _CALLS:
             self.operations[node.name] = self._call(node, called, inputs, name)
             return
-        if node.op in ("Switch", "Merge"):
+        if node.op in _SWITCH_MERGE:
             self.operations[node.name] = self._switch_or_merge(node, inputs, name)
             return
         given = {k: v for k, v in node.attr.items() if v.WhichOneof("value")}
@@ -264,6 +290,12 @@ class Importer:
             if isinstance(value, _situ.Message):
                 attrs[key] = self._function(node, value.name, inputs)
         kind = _RENAMED.get(node.op, node.op)
+        if Arrays.has(kind):
+            with contextlib.ExitStack() as stack:
+                self.scopes(stack, node, attrs)
+                made = self._arrays.add(kind, inputs, attrs, name + "/")
+            self.operations[node.name] = _Outputs(made)
+            return
         if kind not in OPS:
             raise ValueError(f"No op named {node.op} in defined operations.")
         with contextlib.ExitStack() as stack:
@@ -282,7 +314,7 @@ class Importer:
 
         with contextlib.ExitStack() as stack:
             self.scopes(stack, node, {})
-            if node.op == "Merge":
+            if node.op in ("Merge", "RefMerge"):
                 return _Outputs(control_flow_ops.merge(inputs, name + "/"))
             return _Outputs(control_flow_ops.switch(*inputs, name=name + "/"))
 
@@ -296,6 +328,15 @@ class Importer:
         return self.graph.get_operation_by_name(name)
 
 
+class _BodyImporter(Importer):
+    """Adds the nodes of a loop body. Control inputs that are nodes of the frame itself order
+    nothing there."""
+
+    def _control_inputs(self, node):
+        names = [i[1:] for i in node.input if i.startswith("^")]
+        return [self.operations[name] for name in names if name in self.operations]
+
+
 def _check_types(function, args, attrs):
     """Raises ValueError if an input has another type than the attribute of the node says."""
     index = 0
@@ -304,8 +345,9 @@ def _check_types(function, args, attrs):
         for at, tensor in enumerate(arg if port["list"] else [arg]):
             dtype = wanted[at] if isinstance(wanted, list) and at < len(wanted) else wanted
             found = tensor.dtype.base_dtype
-            is_known = isinstance(dtype, dtypes.DType) and found.name != "resource"
-            if is_known and dtype.base_dtype != found:  # a handle has the type of its variable
+            is_known = isinstance(dtype, dtypes.DType) and found.name not in ("resource", "variant")
+            # A handle has the type of its variable, and a list is the flow of a TensorArray.
+            if is_known and dtype.base_dtype != found:
                 raise ValueError(
                     f"Input {index} was passed {found.name} from {tensor.name} incompatible with "
                     f"expected {dtype.name}."
@@ -333,16 +375,17 @@ def import_nodes(nodes, prefix="", input_map=None, library=None, lenient=False):
     importer = Importer(get_default_graph(), prefix, input_map, library)
     importer.names = {node.name for node in nodes}
     skipped: dict[str, None] = {}
-    for node in nodes:
+    for node in import_loops.grouped(nodes):
+        names = dict.fromkeys(getattr(node, "names", None) or [node.name])
         if any(i.lstrip("^").partition(":")[0] in skipped for i in node.input):
-            skipped[node.name] = None
+            skipped.update(names)
             continue
         try:
             importer.add(node)
         except NotImplementedError:
             if not lenient:
                 raise
-            skipped[node.name] = None
+            skipped.update(names)
     if skipped:
         logs.warn(
             "%d nodes that call unknown functions, or depend on such nodes, were not imported: %s",
