@@ -172,7 +172,8 @@ def test_tensor_arrays():
     kinds = dict(dtype=tf.float32, dynamic_size=False)
     builder.add("TensorArrayV3", "source", ["n"], **kinds)
     builder.add("TensorArrayV3", "target", ["n"], element_shape=tf.TensorShape([]), **kinds)
-    builder.add("TensorArrayScatterV3", "full", ["source", "all", "values", "source:1"], T=tf.float32)
+    scattered = ["source", "all", "values", "source:1"]
+    builder.add("TensorArrayScatterV3", "full", scattered, T=tf.float32)
 
     def test(merges, fixed):
         return builder.add("Less", "w/Less", [merges[0], fixed[0]], T=tf.int32)
@@ -195,9 +196,7 @@ def test_tensor_arrays():
         ("full", tf.float32),
         ("target", tf.resource),
     ]
-    exits = builder.loop(
-        "w", [("zero", tf.int32), ("target:1", tf.float32)], constants, test, body
-    )
+    exits = builder.loop("w", [("zero", tf.int32), ("target:1", tf.float32)], constants, test, body)
     builder.add("TensorArrayGatherV3", "result", ["target", "all", exits[1]], dtype=tf.float32)
     builder.add("TensorArraySizeV3", "size", ["target", exits[1]])
     builder.add("TensorArrayConcatV3", "joined", ["source", "full"], dtype=tf.float32)

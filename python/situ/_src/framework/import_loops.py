@@ -190,9 +190,11 @@ def grouped(nodes: list) -> list:
     loops = {frame: Loop(members, by_name) for frame, members in frames.items()}
     items = [node for node in nodes if node.name not in owners]
     items += loops.values()
-    return _sorted(items, {n: loops[f] for n, f in owners.items()} | {
-        node.name: node for node in items if not isinstance(node, Loop)
-    })
+    return _sorted(
+        items,
+        {n: loops[f] for n, f in owners.items()}
+        | {node.name: node for node in items if not isinstance(node, Loop)},
+    )
 
 
 def _sorted(items: list, owner: dict) -> list:

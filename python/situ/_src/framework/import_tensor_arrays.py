@@ -36,6 +36,7 @@ class Arrays:
         return [handle, flow]
 
     def _write(self, inputs, attrs, name):
+        del attrs  # the list has the type of its elements
         handle, index, value, flow = inputs
         grows = self._dynamic.get(handle.name, False)
         return [
@@ -55,6 +56,7 @@ class Arrays:
         return [OPS["TensorListGather"](flow, indices, shape, element_dtype=dtype, name=name)]
 
     def _scatter(self, inputs, attrs, name):
+        del attrs  # the list has the type of its elements
         _, indices, value, flow = inputs
         return [OPS["TensorListScatterIntoExistingList"](flow, value, indices, name=name)]
 
@@ -68,13 +70,16 @@ class Arrays:
         )
 
     def _split(self, inputs, attrs, name):
+        del attrs  # the list has the type of its elements
         _, value, lengths, _ = inputs
         return [OPS["TensorListSplit"](value, _dims(), lengths, name=name)]
 
     def _size(self, inputs, attrs, name):
+        del attrs  # the list has the type of its elements
         return [OPS["TensorListLength"](inputs[1], name=name)]
 
     def _close(self, inputs, attrs, name):
+        del attrs  # the list has the type of its elements
         return [OPS["Identity"](inputs[0], name=name)]
 
 
