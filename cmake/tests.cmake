@@ -40,6 +40,20 @@ foreach(file IN LISTS tests)
   set_tests_properties(${folder}/${name} PROPERTIES LABELS unit TIMEOUT ${patience})
 endforeach()
 
+# Fuzz targets over their seeds; fuzz.cmake builds them for libFuzzer. fuzz_ops has no seeds: test_random_calls.
+file(GLOB fuzzers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/fuzz/fuzz_*.c)
+foreach(file IN LISTS fuzzers)
+  get_filename_component(name ${file} NAME_WE)
+  set(seeds ${CMAKE_SOURCE_DIR}/tests/fuzz/seeds/${name})
+  if(SITU_FUZZ OR NOT EXISTS ${seeds})
+    continue()
+  endif()
+  add_internal_program(replay_${name} tests/fuzz ${file} ${CMAKE_SOURCE_DIR}/tests/fuzz/replay.c)
+  set_target_properties(replay_${name} PROPERTIES OUTPUT_NAME ${name})
+  add_test(NAME fuzz/${name} COMMAND replay_${name} ${seeds})
+  set_tests_properties(fuzz/${name} PROPERTIES LABELS unit TIMEOUT ${patience})
+endforeach()
+
 # The same on OpenCL, where PoCL stands in for two GPUs; what it compiled stays in the build folder.
 # `make test-opencl` runs every op there; here the self-test tries what it can in a minute.
 set(opencl_environment "POCL_DEVICES=basic basic" SITU_OPENCL_DEVICES=all SITU_KERNEL_CACHE=

@@ -121,9 +121,8 @@ static situ_status read_entry(const situ_safetensors *file, const struct json *e
   const int64_t count = situ_shape_count(out->shape), end = json_integer(json_at(offsets, 1), -1);
   const int64_t size = (int64_t)situ_type_size(out->type);
   out->begin = json_integer(json_at(offsets, 0), -1);
-  out->bytes = end - out->begin;
-  if (out->begin < 0 || end < out->begin || count < 0 || count > out->bytes / size ||
-      count * size != out->bytes)
+  out->bytes = out->begin >= 0 && end >= out->begin ? end - out->begin : -1;
+  if (out->bytes < 0 || count < 0 || count > out->bytes / size || count * size != out->bytes)
     return damaged(file, 8, "invalid header: wrong size of tensor", out->name);
   if (end > file->size - file->begin)
     return damaged(file, file->size, "the file ends within tensor", out->name);

@@ -70,12 +70,20 @@ static void test_packed(void **state) {
   unlink(path);
 }
 
-static void fails(const char *path, const char *packing, situ_code code, const char *words) {
+/* A file fails after `n_good` records. */
+static void fails(const char *path, const char *packing, int n_good, situ_code code,
+                  const char *words) {
   situ_dataset *dataset = open_file("TextLine", path, packing, NULL);
   situ_iterator *iterator = NULL;
   situ_tensor *part = NULL;
   bool end = false;
   OK(situ_iterator_create(dataset, NULL, 0, &iterator));
+  for (int i = 0; i < n_good; i++) {
+    OK(situ_iterator_next(iterator, &part, &end));
+    assert_false(end);
+    situ_tensor_release(part);
+    part = NULL;
+  }
   FAILS(situ_iterator_next(iterator, &part, &end), code, words);
   OK(situ_iterator_next(iterator, &part, &end));
   assert_true(end);
@@ -87,11 +95,11 @@ static void test_damaged(void **state) {
   (void)state;
   char path[64];
   write_file(path, lines, sizeof lines - 9);
-  fails(path, "GZIP", SITU_DATA_LOSS, "end too early");
-  fails(path, "ZLIB", SITU_DATA_LOSS, "incorrect header check");
-  fails(path, "LZ", SITU_INVALID_ARGUMENT, "Unsupported compression_type");
+  fails(path, "GZIP", 2, SITU_DATA_LOSS, "end too early");
+  fails(path, "ZLIB", 0, SITU_DATA_LOSS, "incorrect header check");
+  fails(path, "LZ", 0, SITU_INVALID_ARGUMENT, "Unsupported compression_type");
   unlink(path);
-  fails(path, "GZIP", SITU_NOT_FOUND, "No such file");
+  fails(path, "GZIP", 0, SITU_NOT_FOUND, "No such file");
 }
 
 int main(void) {

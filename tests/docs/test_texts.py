@@ -12,7 +12,7 @@ block is compiled, linked with libsitu and run with SITU_SIM_GPUS=4. The ```text
 program is its output.
 
 docs/reference/environment.md lists every environment variable that the library reads. Links between
-pages resolve (links.py).
+pages resolve (links.py). Each promise of SECURITY.md names tests, and they exist.
 
 Usage: test_texts.py [--update] [PAGE.md]... BUILD_FOLDER; --update writes the real output into the
 pages, for you to review.
@@ -146,6 +146,20 @@ def unlisted():
     return sorted(name for name in read if f"`{name}`" not in listed)
 
 
+def untested_promises():
+    """(line, problem) of promises of SECURITY.md that name no test, or one that does not exist."""
+    text = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+    begin, end = text.index("## What is promised"), text.index("## What is not")
+    for match in re.finditer(r"(?ms)^- .*?(?=^- |^\s*$|\Z)", text[begin:end]):
+        line = text.count("\n", 0, begin + match.start()) + 1
+        tests = re.findall(r"`(tests/[^`]*)`", match.group())
+        if not tests:
+            yield line, "a promise without a test"
+        for test in tests:
+            if not (ROOT / test).is_file():
+                yield line, f"{test} does not exist"
+
+
 def main(arguments):
     build, update = os.path.abspath(arguments[-1]), "--update" in arguments
     pages = [Path(a).resolve() for a in arguments[:-1] if a.endswith(".md")]
@@ -170,6 +184,9 @@ def main(arguments):
         for line, link in links.broken(path):
             wrong += 1
             print(f"{path.relative_to(ROOT)}:{line}: broken link {link}")
+    for line, problem in untested_promises():
+        wrong += 1
+        print(f"SECURITY.md:{line}: {problem}")
     for name in unlisted():
         wrong += 1
         print(f"{ENVIRONMENT}:1: {name} is not listed")

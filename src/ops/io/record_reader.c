@@ -191,12 +191,11 @@ static situ_status corrupted(const struct record_file *file) {
 /* Reads the length of the next record. */
 static situ_status read_length(struct record_file *file, uint64_t *length, bool *end) {
   struct strbuf head = {0};
-  TRY(append_bytes(file, 12, &head));
-  *end = !head.length;
-  situ_status status = NULL;
+  situ_status status = append_bytes(file, 12, &head);
+  *end = !status && !head.length;
   if (head.length == 12)
     memcpy(length, strbuf_get(&head), sizeof *length);
-  else if (!*end)
+  else if (!*end && !status)
     status = situ_status_create(SITU_DATA_LOSS, "truncated record at %lld in %s",
                                 (long long)file->offset, file->path);
   if (!status && !*end && !file_crc_matches(strbuf_get(&head), 8, strbuf_get(&head) + 8))

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * eig.c: eigenvalues, square roots and logarithms of batches of square matrices, by their Schur
  * decomposition. */
-#include <complex.h>
 #include <math.h>
 #include <string.h>
 
+#include "base/complex_number.h"
 #include "ops/linalg/dense.h"
 #include "ops/linalg/schur.h"
 

@@ -4,9 +4,9 @@
  * E is the element type, F(name) the name of a function for it. Matrices are row-major. MUL, DIV,
  * CONJ, RE, IM, ABS2, MAGNITUDE and NUMBER are the arithmetic of elements; MUL does not check for
  * NaN as the operator of complex numbers does. */
-#include <complex.h>
 #include <math.h>
 
+#include "base/complex_number.h"
 #include "kernel/host.h"
 
 #ifndef SITU_OPS_LINALG_ELEMENTS_H

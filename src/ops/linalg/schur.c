@@ -3,11 +3,11 @@
  * Hessenberg form, and functions of upper triangular matrices. */
 #include "ops/linalg/schur.h"
 
-#include <complex.h>
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
+#include "base/complex_number.h"
 #include "ops/linalg/householder.h"
 
 enum {

@@ -145,7 +145,9 @@ def make_csv_dataset(
     quote = csv.QUOTE_MINIMAL if use_quote_delim else csv.QUOTE_NONE
     with _open_text(files[0], encoding, compression_type) as file:
         lines = csv.reader(file, delimiter=field_delim, quoting=quote)
-        first = next(lines)
+        first = next(lines, None)
+        if first is None:
+            raise ValueError(f"{files[0]} has no line.")
         sample = [r for r, _ in zip(lines, range(num_rows_for_inference or 10**9))]
     if not header:
         sample.insert(0, first)

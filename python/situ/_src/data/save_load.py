@@ -135,10 +135,15 @@ class _Saved:
             raise errors.DataLossError(
                 None, None, f"{path} is compressed; pass `compression` as it was passed to save."
             )
+        with errors.convert_malformed(path):
+            self._read(metadata)
+
+    def _read(self, metadata):
         texts = _inflated(self._file.get("texts")) if self._compressed else metadata["texts"]
         self._strings, self._shapes = json.loads(texts), json.loads(metadata.get("shapes", "{}"))
         self.spec, self.count = _spec(json.loads(metadata["spec"])), int(metadata["count"])
-        self.shards = json.loads(metadata.get("shards", "[]")) or [0] * self.count
+        self.shards = [int(n) for n in json.loads(metadata.get("shards", "[]"))]
+        self.shards = self.shards or [0] * self.count
 
     def component(self, key, dtype):
         """Returns a component of an element as a tensor."""
@@ -157,7 +162,11 @@ class _Saved:
         """Yields the elements as tuples of components."""
         kinds = PARTS.flatten(self.spec)
         for n in range(self.count):
-            yield tuple(self.component(f"{n}/{i}", kind.dtype) for i, kind in enumerate(kinds))
+            with errors.convert_malformed(self._file.path):
+                element = tuple(
+                    self.component(f"{n}/{i}", kind.dtype) for i, kind in enumerate(kinds)
+                )
+            yield element
 
 
 def _check_spec(given, saved):

@@ -254,6 +254,17 @@ def convert_os_errors(path=None) -> Iterator[None]:
         raise error_class(None, None, f"{name}; {error.strerror or error}") from None
 
 
+@contextlib.contextmanager
+def convert_malformed(path) -> Iterator[None]:
+    """Converts errors of the block about contents that a file must not have (a missing key, a wrong
+    type) to DataLossError."""
+    try:
+        yield
+    except (LookupError, AttributeError, TypeError, ValueError, RecursionError) as error:
+        text = f"{os.fspath(path)}: damaged: {type(error).__name__}: {error}"
+        raise DataLossError(None, None, text) from error
+
+
 def invalid_argument(message: str) -> Exception:
     """Returns the exception for an invalid argument: InvalidArgumentError eagerly, ValueError while
     a graph is built."""

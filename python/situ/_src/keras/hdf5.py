@@ -7,6 +7,8 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import os
+import traceback
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,7 +17,7 @@ import numpy
 import _situ
 from situ._src.framework import expansion, logs, style
 from situ._src.keras import context, weights
-from situ._src.keras.registry import LAYERS, to_json_value
+from situ._src.keras.registry import LAYERS, reading_config, to_json_value
 
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _MOST_ATTRIBUTE = 64000  # bytes that HDF5 keeps of an attribute
@@ -58,7 +60,21 @@ def opened(path, mode="r"):
     h5py = module()
     if h5py is None:
         raise ImportError(f"{path} is a file of HDF5: `pip install h5py` to read it.")
-    return h5py.File(path, mode)
+    return _converting(h5py, path) if mode == "r" else h5py.File(path, mode)
+
+
+@contextlib.contextmanager
+def _converting(h5py, path):
+    """Yields a file that is read; errors of h5py about damaged data become OSError."""
+    try:
+        with h5py.File(path, "r") as file:
+            yield file
+    except (RuntimeError, LookupError, TypeError, ValueError, UnicodeDecodeError) as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        if not frames or "h5py" not in frames[-1].filename:
+            raise
+        name = path if isinstance(path, (str, os.PathLike)) else "An HDF5 file"
+        raise OSError(f"{name} is damaged: {error}") from error
 
 
 @contextlib.contextmanager
@@ -258,16 +274,18 @@ def read_model(path, custom_objects, compile):
             raise ValueError(
                 f"No model config found in the file at {path}: it holds weights, use load_weights."
             )
-        config = _cleaned(_json(file.attrs["model_config"]))
-        model = LAYERS.deserialize(config, custom_objects)
+        with reading_config():
+            config = _cleaned(_json(file.attrs["model_config"]))
+            model = LAYERS.deserialize(config, custom_objects)
         with context.eager():
             read_weights(file["model_weights"], model)
         if not compile or "training_config" not in file.attrs:
             return model, None, []
-        compile_args = _cleaned(_json(file.attrs["training_config"]))
-        compile_args["optimizer"] = compile_args.pop("optimizer_config")
-        for key in ("metrics", "weighted_metrics"):
-            compile_args[key] = _metrics(compile_args.get(key))
+        with reading_config():
+            compile_args = _cleaned(_json(file.attrs["training_config"]))
+            compile_args["optimizer"] = compile_args.pop("optimizer_config")
+            for key in ("metrics", "weighted_metrics"):
+                compile_args[key] = _metrics(compile_args.get(key))
         known = ("optimizer", "loss", "metrics", "loss_weights", "weighted_metrics")
         saved = file.get("optimizer_weights")
         state = [] if saved is None else _values(saved, Arrays(file))

@@ -11,7 +11,7 @@ from situ._src.framework.keywords import unsupported
 from situ._src.keras import context, nodes, weights
 from situ._src.keras.layer import Layer
 from situ._src.keras.registry import LAYERS as KIND
-from situ._src.keras.registry import keras_export, to_json_value
+from situ._src.keras.registry import keras_export, reading_config, to_json_value
 from situ._src.keras.saving import Saving
 from situ._src.keras.summary import print_summary
 from situ._src.keras.topology import Topology, rebuild
@@ -455,7 +455,8 @@ def model_from_json(json_string, custom_objects: dict[str, Any] | None = None):
 @keras_export("models.model_from_config")
 def model_from_config(config: Any, custom_objects: dict[str, Any] | None = None):
     """Creates a model from a dictionary with `class_name` and `config`."""
-    return KIND.deserialize(config, custom_objects)
+    with reading_config():
+        return KIND.deserialize(config, custom_objects)
 
 
 @keras_export("layers.deserialize")

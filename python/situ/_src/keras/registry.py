@@ -99,6 +99,20 @@ def custom(name, custom_objects=None):
     return None
 
 
+@contextlib.contextmanager
+def reading_config():
+    """Converts errors of the block about a configuration without what it must have to ValueError.
+
+    Raises:
+      ValueError: a key is missing, or has a value of another type.
+    """
+    try:
+        yield
+    except (LookupError, AttributeError, RecursionError) as error:
+        text = f"Invalid configuration of a model: {type(error).__name__}: {error}"
+        raise ValueError(text) from error
+
+
 class Registry:
     """Objects of one kind by name, such as losses or activations."""
 
@@ -151,8 +165,10 @@ class Registry:
             return self.find(config, custom_objects)
         if not isinstance(config, dict):  # it is the object already
             return config
-        result = self.find(config["class_name"], custom_objects)
         serialize_attributes = config.get("config", {})
+        if not isinstance(config.get("class_name"), str):
+            raise ValueError(f"Improper config format of a {self.what}: no `class_name`.")
+        result = self.find(config["class_name"], custom_objects)
         if hasattr(result, "from_config"):
             return result.from_config(serialize_attributes)
         return result(**serialize_attributes) if inspect.isclass(result) else result

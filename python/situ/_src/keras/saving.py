@@ -18,6 +18,7 @@ from situ._src.keras.registry import (
     LAYERS,
     custom,
     keras_export,
+    reading_config,
     serialize_keras_object,
     to_json_value,
 )
@@ -398,7 +399,8 @@ def load_model(
         context.eager(),
         custom_object_scope(known if os.path.isdir(filepath) else custom_objects or {}),
     ):
-        model = LAYERS.deserialize(json.loads(file.metadata["model"]), custom_objects)
+        with reading_config():
+            model = LAYERS.deserialize(json.loads(file.metadata["model"]), custom_objects)
         result = _values(file, "weights/")
         if len(model.weights) != len(result) and "input_shape" in file.metadata:
             model.build(tensor_shape.TensorShape(json.loads(file.metadata["input_shape"])))

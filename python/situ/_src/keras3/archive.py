@@ -17,7 +17,7 @@ from situ._src.keras import context, hdf5, weights
 from situ._src.keras.layer import Layer
 from situ._src.keras.model import Model
 from situ._src.keras.op_layer import TensorFlowOpLayer
-from situ._src.keras.registry import to_snake_case
+from situ._src.keras.registry import reading_config, to_snake_case
 from situ._src.keras3 import config as keras_config
 from situ._src.keras3 import serialization
 from situ._src.keras3.exports import keras3_export
@@ -209,8 +209,9 @@ def read(path: str, custom_objects: Any = None, compile: bool = True) -> Any:
         config = json.loads(budget.read_member(archive, "config.json"))
         content = budget.read_member(archive, _WEIGHTS)
     with context.eager():
-        model = serialization.deserialize_keras_object(config, custom_objects)
-        _build(model, config)
+        with reading_config():
+            model = serialization.deserialize_keras_object(config, custom_objects)
+            _build(model, config)
         with hdf5.opened(io.BytesIO(content)) as file:
             compiled = config.get("compile_config") if compile else None
             if compiled:

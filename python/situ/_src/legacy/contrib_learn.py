@@ -158,7 +158,12 @@ class VocabularyProcessor:
     @classmethod
     def _from_pickle(cls, filename, data):
         """Reads a file of TensorFlow: a pickle, of which only the two classes are made."""
-        result = _Restorer(io.BytesIO(data)).load()
+        try:
+            result = _Restorer(io.BytesIO(data)).load()
+        except (pickle.UnpicklingError, MemoryError):
+            raise
+        except Exception as error:  # pickle raises many types of errors
+            raise ValueError(f"{filename} holds no VocabularyProcessor: {error!r}") from None
         if not isinstance(result, VocabularyProcessor):
             raise ValueError(
                 f"{filename} holds no VocabularyProcessor, but {type(result).__name__}"

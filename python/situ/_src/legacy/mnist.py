@@ -24,6 +24,8 @@ def _read(file, name, magic):
     data = file.read()
     if data[:2] == b"\x1f\x8b":
         data = expansion.inflate(data, "A compressed file", gzip=True)
+    if len(data) < 4 + 4 * (magic & 255):
+        raise ValueError(f"{name} ends within its header")
     (result,) = struct.unpack(">I", data[:4])
     if result != magic:
         raise ValueError(f"Invalid magic number {result} in MNIST file: {name}")

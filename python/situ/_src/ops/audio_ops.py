@@ -57,8 +57,10 @@ def decode_wav(
                     )
                 channels, rate = file.getnchannels(), file.getframerate()
                 sound = numpy.frombuffer(file.readframes(file.getnframes()), "<i2")
-        except (wave.Error, EOFError) as error:
+        except (wave.Error, EOFError, RuntimeError) as error:  # of a chunk that ends too early
             raise _invalid_argument(f"Header mismatch: {error}") from None
+        if len(sound) % channels:
+            raise _invalid_argument("Header mismatch: the last sample is not complete")
         sound = sound.reshape(-1, channels).astype("float32") / 32768.0
         if desired_channels > 0 and desired_channels != channels:
             sound = (

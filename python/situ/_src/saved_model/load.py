@@ -11,7 +11,7 @@ import os
 import numpy
 
 from situ._src.checkpoint import safetensors
-from situ._src.framework import import_graph_def, nest, node_def
+from situ._src.framework import errors, import_graph_def, nest, node_def
 from situ._src.framework.api import export
 from situ._src.framework.custom_gradient import with_gradient
 from situ._src.framework.function import Function
@@ -346,6 +346,7 @@ def load(export_dir, tags=None, options=None):
     Raises:
       ValueError: the model has other tags.
       OSError: there is no model, or TensorFlow wrote it.
+      DataLossError: the file is damaged.
     """
     folder = os.fspath(export_dir)
     path = os.path.join(folder, FILE)
@@ -357,16 +358,19 @@ def load(export_dir, tags=None, options=None):
                 "(model.save('model.h5')); of variables, write a checkpoint."
             )
         raise OSError(f"SavedModel file does not exist at: {folder}/{FILE}")
-    reader = _Reader(safetensors.File(path))
-    tree = json.loads(reader._file.metadata["object"])
-    _check_tags(folder, tree.get("tags", ["serve"]), tags)
-    made = reader.restore(tree)
-    if options is not None and options.experimental_load_function_aliases:
-        aliases = tree.get("aliases", {})
-        made.function_aliases = {k: reader.restore(f, k) for k, f in aliases.items()}
-    made.signatures = {
-        k: _Signature(reader.traces[i]) for k, i in tree.get("signatures", {}).items()
-    }
+    with errors.convert_malformed(path):
+        reader = _Reader(safetensors.File(path))
+        tree = json.loads(reader._file.metadata["object"])
+        saved_tags = list(tree.get("tags", ["serve"]))
+    _check_tags(folder, saved_tags, tags)
+    with errors.convert_malformed(path):
+        made = reader.restore(tree)
+        if options is not None and options.experimental_load_function_aliases:
+            aliases = tree.get("aliases", {})
+            made.function_aliases = {k: reader.restore(f, k) for k, f in aliases.items()}
+        made.signatures = {
+            k: _Signature(reader.traces[i]) for k, i in tree.get("signatures", {}).items()
+        }
     return made
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import io
 import itertools
-import struct
 
 import numpy
 
@@ -125,12 +124,12 @@ def _gif_frames(contents: bytes) -> numpy.ndarray:
     file = pillow().open(io.BytesIO(contents), formats=["GIF"])
     allowed, frames = expansion.limit(len(contents)), []
     for k in itertools.count():
-        if (k + 1) * file.width * file.height * 6 > allowed:  # frames, and the stack of them
-            raise expansion.exceeded("A GIF file", allowed)
         try:
             file.seek(k)
         except EOFError:
             break
+        if (k + 1) * file.width * file.height * 6 > allowed:  # frames, and the stack of them
+            raise expansion.exceeded("A GIF file", allowed)
         frames.append(numpy.asarray(file.convert("RGB")))
     return numpy.stack(frames)
 
@@ -143,7 +142,9 @@ def decode_gif(contents: TensorLike, name: str | None = None) -> Any:
         contents = numpy.asarray(data, object).item()
         try:
             return [_gif_frames(contents)]
-        except (OSError, SyntaxError, ValueError, EOFError, struct.error) as error:
+        except errors.OpError:
+            raise
+        except Exception as error:  # Pillow raises many types of errors
             raise errors.InvalidArgumentError(None, None, f"Invalid GIF data: {error}") from None
 
     return on_host(call, [contents], ["uint8"], [[None, None, None, 3]], name)[0]
