@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * recording.c: Recording: a trace of kernels and copies (situ/trace.h). */
-#include <errno.h>
+#include <situ/checkpoint.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "situ_python.h"
 
@@ -46,11 +48,16 @@ static PyObject *records(PyObject *self, PyObject *none) {
 static PyObject *write_file(PyObject *self, PyObject *path) {
   const char *name = PyUnicode_AsUTF8(path);
   if (!name) return NULL;
-  FILE *file = fopen(name, "w");
-  if (!file) return PyErr_SetFromErrnoWithFilenameObject(PyExc_OSError, path);
-  const situ_status status = situ_trace_write(recording_native(self), file);
-  if (fclose(file) && !status) return PyErr_SetFromErrnoWithFilenameObject(PyExc_OSError, path);
+  char *text = NULL;
+  size_t length = 0;
+  FILE *file = open_memstream(&text, &length);
+  if (!file) return PyErr_NoMemory();
+  situ_status status = situ_trace_write(recording_native(self), file);
+  const bool has_memory = !fclose(file);
+  if (!status && has_memory) status = situ_file_replace(name, text, length);
+  free(text);
   if (status) return errors_raise(status, NULL);
+  if (!has_memory) return PyErr_NoMemory();
   Py_RETURN_NONE;
 }
 

@@ -4,11 +4,8 @@ of TensorBoard, and lists of variables."""
 
 from __future__ import annotations
 
-import collections
-import io
 import json
 import os
-import pickle
 import re
 import sys
 import types
@@ -19,6 +16,7 @@ import numpy
 import _situ
 from situ._src.framework.api import V1, export
 from situ._src.framework.message_classes import message_class
+from situ._src.legacy import pickle_reader
 from situ._src.summary.file_writer import FileWriter
 
 _PARTS = ("contrib.learn.preprocessing.", "contrib.learn.python.learn.preprocessing.text.")
@@ -152,111 +150,79 @@ class VocabularyProcessor:
         with open(filename, "rb") as file:
             data = file.read()
         if data[:1] == b"{":
-            return _from_json(cls, filename, data)
-        return cls._from_pickle(filename, data)
-
-    @classmethod
-    def _from_pickle(cls, filename, data):
-        """Reads a file of TensorFlow: a pickle, of which only the two classes are made."""
-        try:
-            result = _Restorer(io.BytesIO(data)).load()
-        except (pickle.UnpicklingError, MemoryError):
-            raise
-        except Exception as error:  # pickle raises many types of errors
-            raise ValueError(f"{filename} holds no VocabularyProcessor: {error!r}") from None
-        if not isinstance(result, VocabularyProcessor):
-            raise ValueError(
-                f"{filename} holds no VocabularyProcessor, but {type(result).__name__}"
-            )
-        if isinstance(result.__dict__.get("_tokenizer"), _Reference):
-            result._tokenizer = result._tokenizer.resolve()
-        vocabulary = getattr(result, "vocabulary_", None)
-        if not isinstance(vocabulary, CategoricalVocabulary):
-            raise ValueError(f"{filename} holds a VocabularyProcessor without a vocabulary")
-        for theirs, ours in _TENSORFLOW_NAMES.items():  # of a file that TensorFlow wrote
-            if theirs in vocabulary.__dict__:
-                setattr(vocabulary, ours, vocabulary.__dict__.pop(theirs))
-        return result
+            return _restored(cls, filename, json.loads, data)
+        return _restored(cls, filename, _read_pickle, data)
 
 
 _FORMAT = "situ vocabulary processor 1"
 
 
-def _from_json(kind, filename, data):
-    """Returns the processor of a file that save wrote."""
+def _restored(kind, filename, read, data):
+    """Returns the processor of a file that `read` makes the dictionary of that save writes."""
     try:
-        read = json.loads(data)
-        words = [str(w) for w in read["words"]]
-        lengths = int(read["max_document_length"]), int(read["min_frequency"])
-        frequency = {str(w): int(n) for w, n in read["frequency"].items()}
-        module, name = (str(part) for part in read["tokenizer"])
-        if read["format"] != _FORMAT or not words:
+        saved = read(data)
+        words = [str(w) for w in saved["words"]]
+        lengths = int(saved["max_document_length"]), int(saved["min_frequency"])
+        frequency = {str(w): int(n) for w, n in saved["frequency"].items()}
+        module, name = (str(part) for part in saved["tokenizer"])
+        if saved["format"] != _FORMAT or not words:
             raise ValueError("another format")
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(f"{filename} holds no VocabularyProcessor: {error!r}") from None
-    vocabulary = CategoricalVocabulary(words[0], bool(read.get("support_reverse", True)))
+    vocabulary = CategoricalVocabulary(words[0], bool(saved.get("support_reverse", True)))
     vocabulary._reverse, vocabulary._frequency = words, frequency
     vocabulary._mapping = {w: i for i, w in enumerate(words)}
-    vocabulary.freeze(bool(read.get("frozen", True)))
-    own = (module, name) == (__name__, "tokenizer")
-    return kind(*lengths, vocabulary, None if own else _Reference(module, name).resolve())
+    vocabulary.freeze(bool(saved.get("frozen", True)))
+    own = name == "tokenizer" and (module == __name__ or module.startswith(_TEXT))
+    return kind(*lengths, vocabulary, None if own else _resolve(module, name))
 
 
-_TENSORFLOW_NAMES = {
-    "_unknown_token": "_unknown",
-    "_reverse_mapping": "_reverse",
-    "_freeze": "_frozen",
-    "_freq": "_frequency",
-}
 _TEXT = (
     "tensorflow.contrib.learn.python.learn.preprocessing.",
     "tensorflow_core.contrib.learn.python.learn.preprocessing.",
 )
 
 
-class _Reference:
-    """A function that a file refers to by name. Reading the file does not call it."""
+def _plain(value):
+    """Returns a dict or a value of a pickle: a Record of defaultdict is its items."""
+    if isinstance(value, pickle_reader.Record) and value.name == "collections.defaultdict":
+        return value.state or {}
+    return value
 
-    def __init__(self, module, name):
-        self.module, self.name = module, name
 
-    def __call__(self, *args, **kwargs):
-        raise pickle.UnpicklingError(
-            f"The file asks to call '{self.module}.{self.name}': no code of a file is run."
+def _read_pickle(data):
+    """Returns what save would write for a file of TensorFlow, a pickle, which is not unpickled."""
+    record = pickle_reader.read(data)
+    if not getattr(record, "name", "").endswith(".VocabularyProcessor"):
+        raise ValueError("another class")
+    state, vocabulary = record.state, record.state["vocabulary_"].state
+    mapping = _plain(vocabulary["_mapping"])
+    frequency = _plain(vocabulary.get("_freq", vocabulary.get("_frequency", {})))
+    return {
+        "format": _FORMAT,
+        "max_document_length": state["max_document_length"],
+        "min_frequency": state["min_frequency"],
+        "tokenizer": state["_tokenizer"].name.rpartition(".")[::2],
+        "words": sorted(mapping, key=mapping.__getitem__),
+        "frequency": frequency,
+        "frozen": vocabulary.get("_freeze", vocabulary.get("_frozen", True)),
+        "support_reverse": vocabulary.get("_support_reverse", True),
+    }
+
+
+def _resolve(module, name):
+    """Returns a function by name, if the program has defined it itself."""
+    result: Any = sys.modules.get(module)
+    for part in name.split("."):
+        result = getattr(result, part, None)
+    library = module.split(".")[0] in getattr(sys, "stdlib_module_names", ())
+    own = isinstance(result, types.FunctionType) and result.__module__ == module
+    if library or not own:
+        raise ValueError(
+            f"The file names '{module}.{name}' as the function that divides texts into words. Only "
+            "functions that the program itself has defined are taken: import its module first."
         )
-
-    def resolve(self):
-        """The function, where the program has defined it itself."""
-        result = sys.modules.get(self.module)
-        for part in self.name.split("."):
-            result = getattr(result, part, None)
-        library = self.module.split(".")[0] in getattr(sys, "stdlib_module_names", ())
-        own = isinstance(result, types.FunctionType) and result.__module__ == self.module
-        if library or not own:
-            raise ValueError(
-                f"The file names '{self.module}.{self.name}' as the function that divides texts "
-                "into words. Only functions that the program itself has defined are taken: import "
-                "its module first."
-            )
-        return result
-
-
-class _Restorer(pickle.Unpickler):
-    """Unpickles a VocabularyProcessor and nothing that could run code."""
-
-    def find_class(self, module, name):
-        ours = module == __name__ or module.startswith(_TEXT)
-        if ours and name in ("VocabularyProcessor", "CategoricalVocabulary"):
-            return globals()[name]
-        if (module, name) in (
-            ("collections", "defaultdict"),
-            ("builtins", "int"),
-            ("__builtin__", "int"),
-        ):
-            return int if name == "int" else collections.defaultdict
-        if ours and name == "tokenizer":
-            return _Reference(__name__, name)
-        return _Reference(module, name)
+    return result
 
 
 # The projector of TensorBoard

@@ -59,6 +59,8 @@ def decode_wav(
                 sound = numpy.frombuffer(file.readframes(file.getnframes()), "<i2")
         except (wave.Error, EOFError, RuntimeError) as error:  # of a chunk that ends too early
             raise _invalid_argument(f"Header mismatch: {error}") from None
+        if rate >= 1 << 31:
+            raise _invalid_argument(f"Header mismatch: a sample rate of {rate} Hz")
         if len(sound) % channels:
             raise _invalid_argument("Header mismatch: the last sample is not complete")
         sound = sound.reshape(-1, channels).astype("float32") / 32768.0
