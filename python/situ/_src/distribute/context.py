@@ -242,7 +242,7 @@ def get_replica_context():
 @export("distribute.experimental_set_strategy")
 def experimental_set_strategy(strategy):
     """Sets the global strategy."""
-    variable._strategies[:] = [] if strategy is None else [strategy]
+    variable.swap_strategies([] if strategy is None else [strategy])
 
 
 def replicas():

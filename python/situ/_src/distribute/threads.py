@@ -8,6 +8,7 @@ import _situ
 from situ._src.distribute.values import at
 from situ._src.framework.graph import get_default_graph
 from situ._src.framework.scopes import device
+from situ._src.variables import variable
 from situ._src.variables.eager_variable import place
 
 _local_copy = threading.local()
@@ -74,7 +75,7 @@ class _Worker:
         self.result = self.error = self.request = self.answer = None
         self.turn, self.back = threading.Semaphore(0), threading.Semaphore(0)
         self.where, self.keras = _situ.current_device(), _keras_state()
-        self.tapes = _situ.tape_stack()
+        self.tapes, self.strategies = _situ.tape_stack(), variable.strategies()
         outer = get_default_graph()
         self.variable_scope = outer._variable_scope, outer._scope_counts
         self.name_scope = outer._scope
@@ -97,6 +98,7 @@ class _Worker:
         outer._variable_scope, outer._scope_counts = self.variable_scope
         outer._scope = self.name_scope
         _situ.tape_inherit(self.tapes)
+        variable.swap_strategies(self.strategies)
         _set_keras_state(self.keras)
         try:
             with at(self.index, "replica", self.run), device(self.run.strategy.devices[self.index]):

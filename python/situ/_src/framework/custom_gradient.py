@@ -93,11 +93,11 @@ def _call_and_record_reads(function, args, kwargs):
     """Calls the function. Returns its result, the gradient function and the trainable variables
     that it read."""
     reads = []
-    eager_variable.read_listeners.append(reads)
+    eager_variable.reads.listeners.append(reads)
     try:
         result, gradient = function(*args, **kwargs)
     finally:
-        eager_variable.read_listeners.remove(reads)
+        eager_variable.reads.listeners.remove(reads)
     variables = list(dict.fromkeys(v for v in reads if v.trainable))
     _check(gradient, variables)
     return result, gradient, variables

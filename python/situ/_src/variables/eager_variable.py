@@ -4,6 +4,7 @@ placement logging, and scatter updates."""
 
 from __future__ import annotations
 
+import threading
 import weakref
 
 import _situ
@@ -58,11 +59,18 @@ for _name in (
     setattr(Operators, f"__{_name}__", _binary(f"__{_name}__"))
 
 
-read_listeners: list = []  # lists that every variable read is appended to (tf.custom_gradient)
+class _Reads(threading.local):
+    """The lists that every variable read of this thread is appended to (tf.custom_gradient)."""
+
+    def __init__(self):
+        self.listeners = []
 
 
-class Place:
-    """The replica context of mirrored variables: the index of the current replica (None: all
+reads = _Reads()
+
+
+class Place(threading.local):
+    """The replica context of mirrored variables in this thread: the index of the current replica (None: all
     copies) and the mode, "replica" (writes are aggregated) or "update" (a copy is assigned)."""
 
     def __init__(self):
@@ -246,7 +254,7 @@ class EagerVariable(Operators):
 
     def _situ_tensor_(self):
         graph = _situ.current_graph()
-        for heard in read_listeners:
+        for heard in reads.listeners:
             heard.append(self)
         if graph is not None and graph.building_function:
             return graph.read_variable(self)

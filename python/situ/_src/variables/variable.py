@@ -125,12 +125,31 @@ class RefVariable(GraphVariable):
         self._snapshot.set_shape(shape)
 
 
-_strategies: list = []  # tf.distribute strategies whose scopes were entered
+class _Strategies(threading.local):
+    """The tf.distribute strategies whose scopes this thread has entered."""
+
+    def __init__(self):
+        self.stack = []
+
+
+_strategies = _Strategies()
 
 
 def strategy():
-    """Returns the tf.distribute strategy of the current scope, or None."""
-    return _strategies[-1] if _strategies else None
+    """Returns the tf.distribute strategy of the current scope of this thread, or None."""
+    return _strategies.stack[-1] if _strategies.stack else None
+
+
+def swap_strategies(stack):
+    """Replaces the strategies of this thread and returns them: a replica inherits those of the
+    thread that runs it."""
+    before, _strategies.stack = _strategies.stack, stack
+    return before
+
+
+def strategies():
+    """Returns the strategies whose scopes this thread has entered, innermost last."""
+    return list(_strategies.stack)
 
 
 class StrategyScope(ReusableScope):
@@ -142,12 +161,12 @@ class StrategyScope(ReusableScope):
 
     def _enter(self):
         if self._strategy is not None:
-            _strategies.append(self._strategy)
+            _strategies.stack.append(self._strategy)
         return self._strategy, self._leave
 
     def _leave(self, *_error):
         if self._strategy is not None:
-            _strategies.pop()
+            _strategies.stack.pop()
 
 
 strategy_scope = StrategyScope
@@ -252,8 +271,8 @@ def _create(*args, **kwargs):
     """Creates the kind of variable that the context needs: of a strategy, of the graph, or
     eager."""
     graph = _situ.current_graph()
-    if _strategies:
-        made = _strategies[-1].make_variable(graph, args, kwargs)
+    if strategy():
+        made = strategy().make_variable(graph, args, kwargs)
         if made is not None:
             return made
     if graph is None or graph.building_function:
