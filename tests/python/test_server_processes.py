@@ -248,8 +248,14 @@ SYNCHRONOUS = """
                  tf.train.StopAtStepHook(last_step=4)]
         with tf.train.MonitoredTrainingSession(master=server.target, is_chief=task == 0,
                                                hooks=hooks) as session:
-            while not session.should_stop():
-                session.run(train)
+            # As in TensorFlow a worker that has read an old step waits for a gradient of the other
+            # one, which may have stopped.
+            options = tf.RunOptions(timeout_in_ms=30000)
+            try:
+                while not session.should_stop():
+                    session.run(train, options=options)
+            except tf.errors.DeadlineExceededError:
+                pass
         with tf.Session(server.target) as session:
             import time
             for _ in range(1000):  # the other worker may be within a step

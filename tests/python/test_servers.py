@@ -2,6 +2,7 @@
 """test_servers.py: tf.train.Server: the tasks of a cluster in one process. The numbers are those of
 TensorFlow 2.21."""
 
+import contextlib
 import json
 import threading
 import time
@@ -226,8 +227,12 @@ def test_synchronous_replicas():
                 is_chief=index == 0,
                 hooks=[hook, tf.train.StopAtStepHook(last_step=4)],
             ) as session:
-                while not session.should_stop():
-                    session.run(train)
+                # As in TensorFlow a worker that has read an old step waits for a gradient of the
+                # other one, which may have stopped.
+                options = tf.RunOptions(timeout_in_ms=15000)
+                with contextlib.suppress(tf.errors.DeadlineExceededError):
+                    while not session.should_stop():
+                        session.run(train, options=options)
             built[index] = graph, [w, step]
 
     threads = [threading.Thread(target=work, args=(i,)) for i in range(2)]
