@@ -237,8 +237,8 @@ def test_optimizer_apply():
         optimizer.apply([1.0, 2.0])
     with pytest.raises(ValueError, match="must already be built"):
         keras.optimizers.SGD(0.5).apply([1.0])
-    with pytest.raises(NotImplementedError, match="gradient_accumulation_steps"):
-        keras.optimizers.Adam(gradient_accumulation_steps=2)
+    with pytest.raises(ValueError, match="gradient_accumulation_steps=1"):
+        keras.optimizers.Adam(gradient_accumulation_steps=1)
 
 
 def test_variables():

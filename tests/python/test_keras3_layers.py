@@ -408,3 +408,43 @@ def test_complex_numbers():
     np.testing.assert_allclose(keras.ops.polar([2.0], [np.pi / 2]), [2j], atol=1e-6)
     with pytest.raises(ValueError, match="must be size 2"):
         keras.ops.view_as_complex([1.0])
+
+
+ACCUMULATION = {
+    "sgd": (
+        lambda o: o.SGD(0.1, gradient_accumulation_steps=2),
+        [5.6986, 2.4212, 1.5399],
+        6,
+    ),
+    "adam": (
+        lambda o: o.Adam(0.05, gradient_accumulation_steps=3, clipnorm=0.5),
+        [6.3819, 5.0030, 3.9763],
+        4,
+    ),
+    "scaled": (lambda o: o.SGD(0.1, loss_scale_factor=16.0), [5.2946, 1.4688, 1.1444], 12),
+    "schedule": (
+        lambda o: o.Adam(o.schedules.ExponentialDecay(0.1, 2, 0.5), gradient_accumulation_steps=2),
+        [6.2871, 4.8545, 4.5709],
+        6,
+    ),
+}
+
+
+@pytest.mark.parametrize("is_eager", [False, True])
+@pytest.mark.parametrize("name", ACCUMULATION)
+def test_gradient_accumulation(name, is_eager):
+    make, want, steps = ACCUMULATION[name]
+    rng = np.random.RandomState(0)
+    x = keras.Input([4])
+    model = keras.Model(x, layers.Dense(2)(layers.Dense(6, activation="tanh")(x)))
+    model.set_weights([rng.randn(*w.shape).astype("float32") for w in model.get_weights()])
+    data, labels = rng.randn(8, 4).astype("float32"), rng.randn(8, 2).astype("float32")
+    optimizer = make(keras.optimizers)
+    model.compile(optimizer, "mse", run_eagerly=is_eager)
+    history = model.fit(data, labels, batch_size=2, epochs=3, shuffle=False, verbose=0)
+    np.testing.assert_allclose(history.history["loss"], want, rtol=1e-4)
+    assert int(optimizer.iterations) == steps
+    again = type(optimizer).from_config(optimizer.get_config())
+    assert again.gradient_accumulation_steps == optimizer.gradient_accumulation_steps
+    with pytest.raises(ValueError, match="gradient_accumulation_steps=1"):
+        keras.optimizers.SGD(gradient_accumulation_steps=1)

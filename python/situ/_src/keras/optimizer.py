@@ -11,10 +11,11 @@ from situ._src.checkpoint import deferred_restore
 from situ._src.framework import api, indexed_slices, logs
 from situ._src.framework.api import export
 from situ._src.framework.indexed_slices import map_values
-from situ._src.framework.keywords import reject_unknown, unsupported
+from situ._src.framework.keywords import reject_unknown
 from situ._src.framework.scopes import colocate_with_variable, control_dependencies, init_scope
 from situ._src.keras import learning_rate_schedule
 from situ._src.keras.custom_optimizer import Custom, number
+from situ._src.keras.optimizer_accumulation import Accumulating
 from situ._src.keras.optimizer_average import Averaged
 from situ._src.keras.registry import custom, custom_object_scope
 from situ._src.ops.array_ops import cast, convert_to_tensor, group, op
@@ -63,7 +64,7 @@ def _clip_by_value(grad, most):
 
 
 @named("Optimizer")
-class Optimizer(Averaged, Custom):
+class Optimizer(Accumulating, Averaged, Custom):
     """Base class of optimizers, which change variables by their gradients.
 
     Built-in subclasses define SLOTS (names of the slot variables) and `_apply`. An optimizer of a
@@ -83,13 +84,14 @@ class Optimizer(Averaged, Custom):
       jit_compile: Has no effect: XLA would compute the same values.
       lr: Former name of learning_rate.
       decay: Decay of the learning rate: `learning_rate / (1 + decay * iterations)`.
-      loss_scale_factor: Only None is supported.
-      gradient_accumulation_steps: Only None is supported.
+      loss_scale_factor: Factor of `scale_loss`, by which gradients are divided; None: 1.
+      gradient_accumulation_steps: Number of calls whose mean gradients change the variables once,
+        in eager style; None: 1.
 
     Raises:
       TypeError: For unknown arguments.
       ValueError: If more than one kind of clipping is set, or use_ema is set with an invalid
-        ema_momentum or ema_overwrite_frequency.
+        ema_momentum or ema_overwrite_frequency, or gradient_accumulation_steps is below 2.
     """
 
     SLOTS: tuple[str, ...] = ()
@@ -112,11 +114,7 @@ class Optimizer(Averaged, Custom):
         gradient_accumulation_steps=None,
         **unused,
     ) -> None:
-        unsupported(
-            type(self).__name__,
-            loss_scale_factor=(loss_scale_factor, None),
-            gradient_accumulation_steps=(gradient_accumulation_steps, None),
-        )
+        self._set_accumulation(gradient_accumulation_steps, loss_scale_factor)
         del jit_compile  # XLA would compute the same values
         if unused:
             raise TypeError(
@@ -190,7 +188,7 @@ class Optimizer(Averaged, Custom):
 
     def _current_learning_rate(self):
         """Returns the learning rate of this step as a tensor."""
-        rate = learning_rate_schedule.value_at(self._rate, self.iterations)
+        rate = learning_rate_schedule.value_at(self._rate, self._schedule_step())
         rate = convert_to_tensor(rate)
         if self._decay:
             rate = rate / (1.0 + self._decay * cast(self.iterations, rate.dtype))
@@ -391,7 +389,14 @@ class Optimizer(Averaged, Custom):
             and experimental_aggregate_gradients
         ):
             return place.run.apply(self, list(grads_and_vars))
-        pairs = self._clip_gradients(self._drop_missing_gradients(grads_and_vars))
+        pairs = self._unscaled(self._drop_missing_gradients(grads_and_vars))
+        if self.gradient_accumulation_steps is not None:
+            return self._accumulate(pairs, name)
+        return self._apply_pairs(pairs, name)
+
+    def _apply_pairs(self, pairs, name):
+        """Changes each variable by its gradient; returns what apply_gradients does."""
+        pairs = self._clip_gradients(pairs)
         self.build([v for _, v in pairs])
         rate, done = self._current_learning_rate(), []
         self._prepare()
@@ -444,8 +449,8 @@ class Optimizer(Averaged, Custom):
         return self.apply_gradients(list(zip(grads, trainable_variables)))
 
     def scale_loss(self, loss):
-        """Returns the loss: only LossScaleOptimizer scales it."""
-        return loss
+        """Returns the loss times loss_scale_factor."""
+        return loss if self.loss_scale_factor is None else loss * self.loss_scale_factor
 
     def _prepare(self):
         """Computes what is the same for all variables of a step."""
@@ -475,6 +480,7 @@ class Optimizer(Averaged, Custom):
             "use_ema": self.use_ema,
             "ema_momentum": self.ema_momentum,
             "ema_overwrite_frequency": self.ema_overwrite_frequency,
+            **self._accumulation_config(),
         }
         return {**config, **{k: getattr(self, k) for k in self.CONFIG}}
 

@@ -241,7 +241,7 @@ class Training:
         with BOTH["GradientTape"]() as tape:
             y_pred = self(x, training=True)
             loss = self.compute_loss(x, y, y_pred, sample_weight)
-            if isinstance(self.optimizer, mixed_precision.LossScaleOptimizer):
+            if hasattr(self.optimizer, "scale_loss"):
                 loss = self.optimizer.scale_loss(loss)
         trained = self.trainable_variables
         if trained:
