@@ -286,9 +286,6 @@ def test_a_symbolic_tensor_as_an_input():
     np.testing.assert_array_equal(model(tf.ones([1, 3])).numpy(), [[3]])
     with pytest.raises(ValueError, match="EagerTensor"):
         tf.keras.Input(tensor=tf.ones([3]))
-    for kwargs in ({"sparse": True}, {"ragged": True}):
-        with pytest.raises(NotImplementedError, match="True is not supported"):
-            tf.keras.Input((3,), **kwargs)
 
 
 def test_steps_of_time_distributed_layers_have_their_masks():

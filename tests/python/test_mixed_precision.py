@@ -136,11 +136,6 @@ def test_what_a_layer_is_given():
 
 
 def test_what_is_not_supported_is_an_error():
-    for name in ("mixed_bfloat16", "bfloat16"):
-        with pytest.raises(NotImplementedError, match="bfloat16"):
-            mixed.set_global_policy(name)
-        with pytest.raises(NotImplementedError, match="bfloat16"):
-            layers.Dense(2, dtype=name)
     assert mixed.global_policy().name == "mixed_float16"
     for name in ("mixed_float8", "foo"):
         with pytest.raises(ValueError, match="mixed precision DTypePolicy"):
