@@ -134,6 +134,8 @@ class ConcreteFunction:
     Calls take the tensors of the traced function, by position or by name.
     """
 
+    _inlines = True  # in a graph, the Python function is called again
+
     def __init__(self, name, python, args, kwargs, specs, names=()):
         self.graph = graph = FuncGraph(name)
         self.inputs, self._names = [], list(names)
@@ -171,6 +173,7 @@ class ConcreteFunction:
             _situ.swap_device(device)
             graph.arguments.clear()
         graph._sealed = True
+        self._python, self._arguments = python, (args, kwargs)
         self._set_outputs(structured)
         self.stateful = graph.get_operations()
         self.name, self._trace, self._taped = name, None, None
@@ -253,7 +256,12 @@ class ConcreteFunction:
         return self._trace
 
     def call(self, tensors):
-        """Runs the trace with tensors for its inputs, in order."""
+        """Runs the trace with tensors for its inputs, in order. In a graph, calls the Python
+        function again, which adds its nodes there."""
+        if _situ.current_graph() is not None and self._inlines:
+            given = {id(inside): outside for inside, outside in zip(self.inputs, tensors)}
+            args, kwargs = nest.COMPOSITES.map(lambda v: given.get(id(v), v), self._arguments)
+            return self._python(*args, **kwargs)
         if not _situ.tape_count():
             return self.trace.run(tensors)
         if self._taped is None:

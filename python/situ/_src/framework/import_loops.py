@@ -124,6 +124,10 @@ class Loop:
             waiting += [_name(i) for i in inside[name].input]
         return [node for node in self.nodes if node.name in found]
 
+    def _effects(self) -> list[str]:
+        """Returns the nodes that run before each next iteration."""
+        return [i[1:] for end in self._ends for i in end.input if i.startswith("^")]
+
     def add(self, importer: Any) -> None:
         """Adds the loop to the graph of an importer, and its Exit nodes to the operations."""
         from situ._src.ops.while_loop import while_loop
@@ -135,7 +139,7 @@ class Loop:
             if n.op in _ENTER and _name(n.input[0]) not in self.names
         }
 
-        def run(outputs, variables, source):
+        def run(outputs, variables, source, effects=()):
             """Imports the nodes before some outputs into the current graph."""
             given = dict(constants)
             for merge, value in zip(self._merges, variables):
@@ -144,14 +148,19 @@ class Loop:
                 for name, index in self._switches.items():
                     given[f"{name}:1"] = given[f"{name}:0"] = variables[index]
             inner = importer.inside(given)
-            import_all(inner, [n for n in self._ancestors(outputs) if f"{n.name}:0" not in given])
-            return [inner.tensor(text) for text in outputs]
+            needed = self._ancestors([*outputs, *effects])
+            import_all(inner, [n for n in needed if f"{n.name}:0" not in given])
+            before = [inner.operations[name] for name in effects if name in inner.operations]
+            if not before:
+                return [inner.tensor(text) for text in outputs]
+            with inner.graph.control_dependencies([getattr(o, "op", o) for o in before]):
+                return [OPS["Identity"](inner.tensor(text)) for text in outputs]
 
         def test(*variables):
             return run([self._test], variables, "test")[0]
 
         def body(*variables):
-            return run([end.input[0] for end in self._ends], variables, "body")
+            return run([end.input[0] for end in self._ends], variables, "body", self._effects())
 
         name = importer.prefix + self.name
         with contextlib.ExitStack() as stack:

@@ -15,6 +15,8 @@ from situ._src.framework.type_spec import TensorSpec
 class WrappedFunction(ConcreteFunction):
     """A traced graph with `inputs`, `outputs`, `variables` and `prune`."""
 
+    _inlines = False  # its variables are those of the first call
+
     def prune(self, feeds, fetches, name: str | None = None, input_signature=None):
         """Returns a function of other tensors of the same graph.
 

@@ -395,7 +395,7 @@ def switch_case(
 Merge = collections.namedtuple("Merge", ["output", "value_index"])
 
 
-@export(v1=("python.ops.control_flow_ops.switch", "raw_ops.Switch"))
+@export("raw_ops.Switch", v1="python.ops.control_flow_ops.switch")
 def switch(
     data: TensorLike, pred: TensorLike, dtype: DTypeLike = None, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
@@ -427,7 +427,7 @@ def _conditions(tensor):
     return list(found.values())
 
 
-@export(v1=("python.ops.control_flow_ops.merge", "raw_ops.Merge"))
+@export("raw_ops.Merge", v1="python.ops.control_flow_ops.merge")
 def merge(inputs: TensorLike, name: str | None = None) -> Any:
     """Returns the first input whose switches were taken, and its index."""
     if any(x is None for x in inputs):

@@ -153,6 +153,7 @@ def _fold(fn, elems, initializer, reverse, keep, back_prop, infer_shape=True):
 
     def body(index, *values):
         result = fn(nest.pack_sequence_as(form, list(values[:n])), rows.row(at(index)))
+        nest.assert_same_structure(form, result)
         new = [
             r if hasattr(r, "dtype") else convert_to_tensor(r, c.dtype)
             for r, c in zip(nest.flatten(result), carried)
