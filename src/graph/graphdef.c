@@ -16,6 +16,7 @@
 #include "graph/scope.h"
 #include "graph/spec.h"
 
+enum { NODE_BYTES = 1024 }; /* memory of a node, about */
 enum { SHOWN_NODES = 20, MAX_BODIES = 10000, MAX_DEPTH = 50 };
 
 enum state { NEW, OPEN, DONE };
@@ -440,6 +441,17 @@ static situ_status check_signature(const struct loader *loader) {
   return NULL;
 }
 
+/* Counts the nodes of a body, which is read once per caller. */
+static situ_status spend_nodes(struct loader *loader) {
+  const uint64_t bytes = (uint64_t)loader->count * NODE_BYTES;
+  if (bytes > loader->budget.bytes)
+    return situ_status_create(SITU_RESOURCE_EXHAUSTED,
+                              "Calls of functions expand a GraphDef to too many nodes for its "
+                              "size. SITU_EXPANSION_LIMIT raises the limit.");
+  loader->budget.bytes -= bytes;
+  return NULL;
+}
+
 /* Loads the body and adds the function to the graph of the caller. */
 static situ_status load_body(struct loader *loader, const char *name) {
   TRY(check_signature(loader));
@@ -447,6 +459,7 @@ static situ_status load_body(struct loader *loader, const char *name) {
   const int64_t n_out = count_args(loader->function, "output_arg");
   if (n_in > INT32_MAX / 2 || n_out > INT32_MAX / 2) return INVALID("Too many arguments.");
   TRY(read_items(loader, loader->function, "node_def", n_in));
+  TRY(spend_nodes(loader));
   TRY(add_items(loader));
   situ_value *values = ARENA_ARRAY(loader->source.arena, situ_value, n_in + n_out + 1);
   if (!values) return NO_MEMORY();

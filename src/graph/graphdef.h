@@ -9,7 +9,7 @@
 /* Limits what a small GraphDef can expand to: a TensorProto may repeat its last element any number
  * of times, and a function body is read once per caller. */
 struct graphdef_budget {
-  uint64_t bytes; /* remaining bytes of repeated elements */
+  uint64_t bytes; /* remaining bytes of repeated elements and of nodes of functions */
   int bodies;     /* function bodies read so far */
 };
 

@@ -187,6 +187,18 @@ def test_nested_functions_are_limited(count, calls):
         read(graph_def)
 
 
+def test_nodes_of_nested_functions_are_limited(monkeypatch):
+    monkeypatch.setenv("SITU_EXPANSION_LIMIT", "1MiB")
+    graph_def = GraphDef()
+    for i in range(12):
+        function = add_function(graph_def, f"f{i}", f"f{i + 1}" if i < 11 else None, 2)
+        for k in range(10):
+            function.node_def.add(name=f"nothing{k}", op="NoOp")
+    call(graph_def, "f0")
+    with pytest.raises(tf.errors.ResourceExhaustedError, match="SITU_EXPANSION_LIMIT"):
+        read(graph_def)
+
+
 def test_calls_that_do_not_match_the_signature():
     graph_def = GraphDef()
     add_function(graph_def, "f", dtype=3)

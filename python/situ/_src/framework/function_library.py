@@ -178,7 +178,7 @@ class Library:
           ValueError: the function is invalid, recursive, or called with other arguments.
         """
         _check_operands(definition, operands)
-        with self.budget.reading(definition.signature.name):
+        with self.budget.reading(definition.signature.name, len(definition.node_def)):
             return self._inline(graph, definition, operands, prefix, controls)
 
     def _inline(self, graph, definition, operands, prefix, controls):

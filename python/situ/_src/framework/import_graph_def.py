@@ -16,6 +16,8 @@ from situ._src.framework.graph_scopes import colocation_named
 from situ._src.framework.import_tensor_arrays import Arrays
 from situ._src.ops.array_ops import convert_to_tensor
 
+_NODE_BYTES = 1024  # memory of a node, about
+
 
 class Budget:
     """Limits what a small GraphDef can expand to: a TensorProto may repeat its last element any
@@ -42,24 +44,43 @@ class Budget:
         try:
             array, self._bytes = _situ.tensor_proto_array(tensor, self._bytes)
         except errors.ResourceExhaustedError:
-            if self._message is None:
+            if not self._raise():
                 raise
-            size, self._message = self._message.ByteSize(), None
-            self._bytes += _situ.expansion_limit(size) - _situ.expansion_limit(0)
             return self.array(tensor)
         return numpy.asarray(array, object if isinstance(array, bytes) else None)
 
+    def _raise(self) -> bool:
+        """Raises the limit to that of the size of the message. Returns whether it was lower."""
+        if self._message is None:
+            return False
+        size, self._message = self._message.ByteSize(), None
+        self._bytes += _situ.expansion_limit(size) - _situ.expansion_limit(0)
+        return True
+
+    def _spend_nodes(self, function: str, count: int) -> None:
+        needed = count * _NODE_BYTES
+        if needed > self._bytes and (not self._raise() or needed > self._bytes):
+            raise errors.ResourceExhaustedError(
+                None,
+                None,
+                f"Function '{function}': calls of functions expand a GraphDef to too many nodes "
+                "for its size. SITU_EXPANSION_LIMIT raises the limit.",
+            )
+        self._bytes -= needed
+
     @contextlib.contextmanager
-    def reading(self, function: str):
+    def reading(self, function: str, n_nodes: int):
         """A context that reads the body of a function.
 
         Raises:
           ValueError: functions are recursive, nested too deeply, or too many.
+          ResourceExhaustedError: they have too many nodes.
         """
         if function in self._calls:
             raise ValueError(f"Function '{function}' calls itself, which is not supported.")
         if len(self._calls) == 100 or not self._bodies:
             raise ValueError(f"Function '{function}': too many nested calls of functions.")
+        self._spend_nodes(function, n_nodes)
         self._bodies -= 1
         self._calls.append(function)
         try:

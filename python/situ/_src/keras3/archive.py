@@ -135,14 +135,16 @@ def read_weights(file: Any, model: Any, skip_mismatch: bool = False) -> None:
     arrays = hdf5.Arrays(file)
     for group, layer in _groups(model):
         place = file.get(f"{group}/vars" if group else "vars")
+        if place is not None and not hasattr(place, "keys"):
+            raise ValueError(f"{group}/vars in the file is not a group of variables.")
         store = {} if place is None else {n: arrays.read(place, n) for n in place}
         if _is_metric(layer) or not store and not serialization.variables_of(layer):
             continue
         try:
             layer.load_own_variables(store)
-        except ValueError:
+        except (KeyError, ValueError) as error:
             if not skip_mismatch:
-                raise
+                raise ValueError(f"Variables of layer {layer.name} in the file: {error}") from error
             logs.warn("Skipping loading of weights for layer %s due to a mismatch.", layer.name)
 
 
