@@ -23,26 +23,30 @@ extern "C" {
  * element points to bytes that the tensor owns (see situ_tensor_string); a resource element is the
  * handle of a variable, queue, ...; a variant element is a list of tensors. These three are in host
  * memory only. A complex element is its real and its imaginary part. A bfloat16 element is the
- * upper half of a float. */
-#define SITU_TYPES(X)                               \
-  X(FLOAT, 1, 4, "float", "float32")                \
-  X(DOUBLE, 2, 8, "double", "float64")              \
-  X(INT32, 3, 4, "int32", "int32")                  \
-  X(UINT8, 4, 1, "uint8", "uint8")                  \
-  X(INT16, 5, 2, "int16", "int16")                  \
-  X(INT8, 6, 1, "int8", "int8")                     \
-  X(STRING, 7, 8, "string", "object")               \
-  X(COMPLEX64, 8, 8, "complex64", "complex64")      \
-  X(INT64, 9, 8, "int64", "int64")                  \
-  X(BOOL, 10, 1, "bool", "bool")                    \
-  X(BFLOAT16, 14, 2, "bfloat16", "bfloat16")        \
-  X(UINT16, 17, 2, "uint16", "uint16")              \
-  X(COMPLEX128, 18, 16, "complex128", "complex128") \
-  X(HALF, 19, 2, "half", "float16")                 \
-  X(RESOURCE, 20, 8, "resource", "resource")        \
-  X(VARIANT, 21, 8, "variant", "variant")           \
-  X(UINT32, 22, 4, "uint32", "uint32")              \
-  X(UINT64, 23, 8, "uint64", "uint64")
+ * upper half of a float; the 8-bit types are those of the OCP standard. Kernels compute with these
+ * types as float. An int4 or uint4 element is an int8 or uint8 of that range. */
+#define SITU_TYPES(X)                                       \
+  X(FLOAT, 1, 4, "float", "float32")                        \
+  X(DOUBLE, 2, 8, "double", "float64")                      \
+  X(INT32, 3, 4, "int32", "int32")                          \
+  X(UINT8, 4, 1, "uint8", "uint8")                          \
+  X(INT16, 5, 2, "int16", "int16")                          \
+  X(INT8, 6, 1, "int8", "int8")                             \
+  X(STRING, 7, 8, "string", "object")                       \
+  X(COMPLEX64, 8, 8, "complex64", "complex64")              \
+  X(INT64, 9, 8, "int64", "int64")                          \
+  X(BOOL, 10, 1, "bool", "bool")                            \
+  X(BFLOAT16, 14, 2, "bfloat16", "bfloat16")                \
+  X(UINT16, 17, 2, "uint16", "uint16")                      \
+  X(COMPLEX128, 18, 16, "complex128", "complex128")         \
+  X(HALF, 19, 2, "half", "float16")                         \
+  X(RESOURCE, 20, 8, "resource", "resource")                \
+  X(VARIANT, 21, 8, "variant", "variant")                   \
+  X(UINT32, 22, 4, "uint32", "uint32")                      \
+  X(UINT64, 23, 8, "uint64", "uint64")                      \
+  X(FLOAT8_E5M2, 24, 1, "float8_e5m2", "float8_e5m2")       \
+  X(FLOAT8_E4M3FN, 25, 1, "float8_e4m3fn", "float8_e4m3fn") \
+  X(INT4, 29, 1, "int4", "int4") X(UINT4, 30, 1, "uint4", "uint4")
 
 typedef enum situ_type {
   SITU_NO_TYPE = 0,

@@ -12,12 +12,16 @@ static int prepare(void) {
   if (!numpy) return -1;
   numpy_array = PyObject_GetAttrString(numpy, "array");
   PyObject *dtype = PyObject_GetAttrString(numpy, "dtype");
-#define NUMPY_TYPE(name, number, bytes, word, text)                                          \
-  if (dtype && number != SITU_RESOURCE && number != SITU_VARIANT && number != SITU_BFLOAT16) \
+#define NUMPY_TYPE(name, number, bytes, word, text)                                            \
+  if (dtype && number != SITU_RESOURCE && number != SITU_VARIANT && !types_is_storage(number)) \
     numpy_types[number] = PyObject_CallFunction(dtype, "s", text);
   SITU_TYPES(NUMPY_TYPE)
 #undef NUMPY_TYPE
   numpy_types[SITU_BFLOAT16] = Py_NewRef(numpy_types[SITU_UINT16]); /* its bits */
+  numpy_types[SITU_FLOAT8_E5M2] = Py_NewRef(numpy_types[SITU_UINT8]);
+  numpy_types[SITU_FLOAT8_E4M3FN] = Py_NewRef(numpy_types[SITU_UINT8]);
+  numpy_types[SITU_INT4] = Py_NewRef(numpy_types[SITU_INT8]);
+  numpy_types[SITU_UINT4] = Py_NewRef(numpy_types[SITU_UINT8]);
   Py_XDECREF(dtype);
   numpy_empty = PyObject_GetAttrString(numpy, "empty");
   Py_DECREF(numpy);
@@ -61,28 +65,20 @@ static int read_into(const situ_tensor *tensor, PyObject *array) {
   return status ? -1 : 0;
 }
 
-/* Converts an array of the bits of bfloat16 to ml_dtypes.bfloat16, or without ml_dtypes to float32;
- * consumes the reference. */
-static PyObject *from_bfloat16_bits(PyObject *bits) {
-  PyObject *module = PyImport_ImportModule("ml_dtypes");
-  PyObject *result = NULL;
+/* Converts an array of the bits of bfloat16, float8 or int4 to the type of ml_dtypes, or without
+ * ml_dtypes to a wider type; consumes the reference. */
+static PyObject *from_bits(PyObject *bits, situ_type type) {
+  PyObject *module = PyImport_ImportModule("ml_dtypes"), *result = NULL;
   if (module) {
-    PyObject *dtype = PyObject_GetAttrString(module, "bfloat16");
+    PyObject *dtype = PyObject_GetAttrString(module, types_name(type));
     result = dtype ? PyObject_CallMethod(bits, "view", "O", dtype) : NULL;
     Py_XDECREF(dtype);
-    Py_DECREF(module);
   } else if (PyErr_ExceptionMatches(PyExc_ImportError)) {
     PyErr_Clear();
-    PyObject *wide = PyObject_CallMethod(bits, "astype", "s", "uint32");
-    PyObject *sixteen = PyLong_FromLong(16);
-    PyObject *shifted = wide && sixteen ? PyNumber_Lshift(wide, sixteen) : NULL;
-    PyObject *same = shifted ? PyObject_CallMethod(shifted, "astype", "s", "uint32") : NULL;
-    result = same ? PyObject_CallMethod(same, "view", "s", "float32") : NULL;
-    Py_XDECREF(wide);
-    Py_XDECREF(sixteen);
-    Py_XDECREF(shifted);
-    Py_XDECREF(same);
+    module = PyImport_ImportModule("situ._src.framework.storage_types");
+    if (module) result = PyObject_CallMethod(module, "values_of", "Os", bits, types_name(type));
   }
+  Py_XDECREF(module);
   Py_DECREF(bits);
   return result;
 }
@@ -104,7 +100,7 @@ PyObject *array_from_tensor(situ_tensor *tensor) {
     array = tuple ? PyObject_Vectorcall(numpy_empty, args, 2, NULL) : NULL;
     Py_XDECREF(tuple);
     if (array && read_into(tensor, array)) Py_CLEAR(array);
-    if (array && type == SITU_BFLOAT16) array = from_bfloat16_bits(array);
+    if (array && types_is_storage(type)) array = from_bits(array, type);
   }
   if (!array || shape.rank > 0) return array;
   PyObject *empty = PyTuple_New(0); /* a scalar: array[()] */

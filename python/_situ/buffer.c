@@ -94,6 +94,22 @@ static uint16_t to_bfloat16(double real) {
   return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
+/* The same, for types of 8 bits. */
+static uint8_t to_float8(situ_type type, double real) {
+  const bool wide = type == SITU_FLOAT8_E5M2;
+  const int digits = wide ? 2 : 3, lowest = wide ? -13 : -5; /* as frexp returns exponents */
+  const int overflow = wide ? 0x7c : 0x7f, sign = signbit(real) ? 0x80 : 0;
+  const double magnitude = fabs(real);
+  if (isnan(real)) return (uint8_t)(sign | (wide ? 0x7e : 0x7f));
+  if (magnitude >= 131072) return (uint8_t)(sign | overflow);
+  int exponent = 0;
+  frexp(magnitude, &exponent);
+  if (exponent < lowest || magnitude == 0) exponent = lowest;
+  const int steps = (int)nearbyint(ldexp(magnitude, digits + 1 - exponent));
+  const int bits = ((exponent - lowest) << digits) + steps;
+  return (uint8_t)(sign | (bits > overflow ? overflow : bits));
+}
+
 void buffer_store_complex(char *at, situ_type type, double real, double imag) {
   const float single[2] = {(float)real, (float)imag};
   const double parts[2] = {real, imag};
@@ -108,6 +124,16 @@ void buffer_store(char *at, situ_type type, double real, int64_t whole) {
       break;
     case SITU_BFLOAT16:
       *(uint16_t *)at = to_bfloat16(real);
+      break;
+    case SITU_FLOAT8_E5M2:
+    case SITU_FLOAT8_E4M3FN:
+      *(uint8_t *)at = to_float8(type, real);
+      break;
+    case SITU_INT4:
+      *(int8_t *)at = (int8_t)(((whole & 15) ^ 8) - 8);
+      break;
+    case SITU_UINT4:
+      *(uint8_t *)at = (uint8_t)(whole & 15);
       break;
     case SITU_UINT32:
       *(uint32_t *)at = (uint32_t)whole;

@@ -256,15 +256,16 @@ static void unsupported_array(PyObject *array, const char *code) {
   Py_XDECREF(dtype);
 }
 
-/* Returns whether the elements of an array are those of ml_dtypes.bfloat16. */
-static bool is_bfloat16(PyObject *array) {
+/* Returns the type of ml_dtypes that the elements of an array have: bfloat16, float8, or none. */
+static situ_type ml_type(PyObject *array) {
   PyObject *dtype = PyObject_GetAttrString(array, "dtype");
   PyObject *name = dtype ? PyObject_GetAttrString(dtype, "name") : NULL;
-  const bool same = name && PyUnicode_CompareWithASCIIString(name, "bfloat16") == 0;
+  const char *text = name ? PyUnicode_AsUTF8(name) : NULL;
+  const situ_type type = text ? situ_type_parse(text) : SITU_NO_TYPE;
   Py_XDECREF(dtype);
   Py_XDECREF(name);
   PyErr_Clear();
-  return same;
+  return types_is_storage(type) ? type : SITU_NO_TYPE;
 }
 
 /* Converts a value that has no supported buffer through NumPy. */
@@ -278,9 +279,10 @@ static situ_tensor *convert_via_numpy(PyObject *value, situ_type type, bool is_l
   const bool known = !type_code(array, code);
   const char letter = code[1];
   const bool is_text = letter == 'U' || letter == 'S' || letter == 'O';
-  if (letter == 'V' && is_bfloat16(array)) {
+  const situ_type special = letter == 'V' || letter == 'f' ? ml_type(array) : SITU_NO_TYPE;
+  if (special != SITU_NO_TYPE) {
     Py_SETREF(array, PyObject_CallMethod(array, "astype", "s", "float32"));
-    if (type == SITU_NO_TYPE) type = SITU_BFLOAT16;
+    if (type == SITU_NO_TYPE) type = special;
   } else if (letter == 'M' || letter == 'm' || letter == 'V') {
     unfit = true;
   }

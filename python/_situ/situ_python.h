@@ -152,9 +152,16 @@ static inline const char *types_name(situ_type type) {
   return type == SITU_STRING ? "string" : situ_type_numpy(type);
 }
 
+/* Returns whether a type is one that NumPy has only with ml_dtypes: bfloat16, float8, int4. */
+static inline bool types_is_storage(situ_type type) {
+  return type == SITU_BFLOAT16 || type == SITU_FLOAT8_E5M2 || type == SITU_FLOAT8_E4M3FN ||
+         type == SITU_INT4 || type == SITU_UINT4;
+}
+
 /* Returns whether a type is floating-point. */
 static inline bool types_is_real(situ_type type) {
-  return type == SITU_FLOAT || type == SITU_DOUBLE || type == SITU_HALF || type == SITU_BFLOAT16;
+  return type == SITU_FLOAT || type == SITU_DOUBLE || type == SITU_HALF ||
+         (types_is_storage(type) && type != SITU_INT4 && type != SITU_UINT4);
 }
 static inline bool types_is_complex(situ_type type) {
   return type == SITU_COMPLEX64 || type == SITU_COMPLEX128;

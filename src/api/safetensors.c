@@ -12,10 +12,23 @@
 
 static const struct {
   const char *code, *numpy;
-} types[] = {{"F64", "float64"},   {"F32", "float32"},   {"F16", "float16"},    {"I64", "int64"},
-             {"I32", "int32"},     {"I16", "int16"},     {"I8", "int8"},        {"U8", "uint8"},
-             {"U16", "uint16"},    {"U32", "uint32"},    {"U64", "uint64"},     {"BOOL", "bool"},
-             {"BF16", "bfloat16"}, {"C64", "complex64"}, {"C128", "complex128"}};
+} types[] = {{"F64", "float64"},
+             {"F32", "float32"},
+             {"F16", "float16"},
+             {"I64", "int64"},
+             {"I32", "int32"},
+             {"I16", "int16"},
+             {"I8", "int8"},
+             {"U8", "uint8"},
+             {"U16", "uint16"},
+             {"U32", "uint32"},
+             {"U64", "uint64"},
+             {"BOOL", "bool"},
+             {"BF16", "bfloat16"},
+             {"C64", "complex64"},
+             {"C128", "complex128"},
+             {"F8_E5M2", "float8_e5m2"},
+             {"F8_E4M3", "float8_e4m3fn"}};
 
 static const char strings[] = "object"; /* NumPy's type of arrays of strings */
 

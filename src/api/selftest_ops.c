@@ -29,6 +29,9 @@ static double tolerance(situ_type type) {
       return 2e-3;
     case SITU_BFLOAT16:
       return 2e-2;
+    case SITU_FLOAT8_E4M3FN:
+    case SITU_FLOAT8_E5M2:
+      return 0.13;
     default:
       return 0;
   }

@@ -34,7 +34,7 @@ union arg {
  * success. */
 typedef situ_status host_kernel(const union arg *args, int64_t begin, int64_t end);
 
-enum { MAX_TYPES = 24 }; /* exceeds the largest value in SITU_TYPES */
+enum { MAX_TYPES = 31 }; /* exceeds the largest value in SITU_TYPES */
 
 /* A kernel for all its element types; static data of ops/. Back ends that compile at run time
  * concatenate the prelude of their dialect (kernel/dialect.md) and the source file. */

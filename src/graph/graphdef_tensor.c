@@ -25,6 +25,7 @@ static const char *field_of(situ_type type) {
                 {SITU_INT64, "int64_val"},        {SITU_BOOL, "bool_val"},
                 {SITU_HALF, "half_val"},          {SITU_INT16, "int_val"},
                 {SITU_UINT16, "int_val"},         {SITU_BFLOAT16, "half_val"},
+                {SITU_INT4, "int_val"},           {SITU_UINT4, "int_val"},
                 {SITU_UINT32, "uint32_val"},      {SITU_UINT64, "uint64_val"},
                 {SITU_COMPLEX64, "scomplex_val"}, {SITU_COMPLEX128, "dcomplex_val"}};
   for (size_t i = 0; i < COUNT_OF(fields); i++)
@@ -87,6 +88,8 @@ static void store_real(situ_type type, double value, char *to) {
 static bool store_integer(situ_type type, int64_t value, char *to) {
   const size_t size = situ_type_size(type);
   if (type == SITU_UINT8 && (value < 0 || value > UINT8_MAX)) return false;
+  if (type == SITU_INT4 && (value < -8 || value > 7)) return false;
+  if (type == SITU_UINT4 && (value < 0 || value > 15)) return false;
   if (type == SITU_INT8 && (value < INT8_MIN || value > INT8_MAX)) return false;
   if (type == SITU_INT16 && (value < INT16_MIN || value > INT16_MAX)) return false;
   const bool is_short = type == SITU_HALF || type == SITU_BFLOAT16 || type == SITU_UINT16;
@@ -226,11 +229,33 @@ static situ_status read_values(const struct reader *in, struct graphdef_budget *
   return status;
 }
 
+/* Reads the elements of an 8-bit type, which are one field of bytes; the last one counts for the
+ * rest. */
+static situ_status read_float8(const struct reader *in, struct graphdef_budget *budget,
+                               situ_tensor **out) {
+  const struct proto_value *value = proto_get(in->from->message, "float8_val");
+  const size_t length = value ? value->bytes->length : 0;
+  if (length > in->bytes)
+    return proto_error(in->source, value->offset, "%zu values for a tensor of %zu elements", length,
+                       in->bytes);
+  if (length < in->bytes) TRY(spend_budget(in, (int64_t)(in->bytes - length), budget));
+  if (!length) return situ_tensor_create(in->type, in->shape, NULL, out);
+  char *data = malloc(in->bytes);
+  if (!data) return NO_MEMORY();
+  memcpy(data, value->bytes->data, length);
+  memset(data + length, data[length - 1], in->bytes - length);
+  const situ_status status = situ_tensor_create(in->type, in->shape, data, out);
+  free(data);
+  return status;
+}
+
 situ_status graphdef_read_tensor(const struct proto_source *source, const struct proto_value *from,
                                  struct graphdef_budget *budget, situ_tensor **out) {
   struct reader in = {.source = source, .from = from};
   const struct proto_value *content = proto_get(from->message, "tensor_content");
   TRY(read_head(&in));
+  if ((!content || !content->bytes->length) && type_is_float8(in.type))
+    return read_float8(&in, budget, out);
   if (!content || !content->bytes->length) return read_values(&in, budget, out);
   if (in.type == SITU_STRING)
     return proto_error(source, content->offset, "'tensor_content' in a tensor of strings");
@@ -292,7 +317,8 @@ bool graphdef_write_tensor(const situ_tensor *tensor, situ_message *out) {
   situ_message *dims = ok ? graphdef_add_message(out, "tensor_shape") : NULL;
   ok = dims && graphdef_write_shape(&shape, dims);
   if (type == SITU_RESOURCE) return ok; /* handles are valid in their process only */
-  if (type != SITU_STRING && (count > MAX_VALUES || has_nan(type, data, count)))
+  if (type != SITU_STRING &&
+      (count > MAX_VALUES || type_is_float8(type) || has_nan(type, data, count)))
     return ok && graphdef_add_bytes(out, "tensor_content", data, situ_tensor_bytes(tensor));
   for (int64_t i = 0; ok && i < count; i++) ok = add_element(type, data, i, out);
   return ok;

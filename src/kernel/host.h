@@ -186,20 +186,23 @@ INLINE UNUSED double as_double(u64 bits) {
 #define TYPES_SIGNED_COMPLEX(X, ...) TYPES_SIGNED(X, __VA_ARGS__) TYPES_COMPLEX(X, __VA_ARGS__)
 #define TYPES_NUMBER_COMPLEX(X, ...) TYPES_NUMBER(X, __VA_ARGS__) TYPES_COMPLEX(X, __VA_ARGS__)
 #define TYPES_ANY_COMPLEX(X, ...) TYPES_ANY(X, __VA_ARGS__) TYPES_COMPLEX(X, __VA_ARGS__)
-#define TYPES_BITS(X, ...)        \
-  X(__VA_ARGS__, FLOAT, 32)       \
-  X(__VA_ARGS__, DOUBLE, 64)      \
-  X(__VA_ARGS__, HALF, 16)        \
-  X(__VA_ARGS__, BFLOAT16, 16)    \
-  X(__VA_ARGS__, UINT32, 32)      \
-  X(__VA_ARGS__, UINT64, 64)      \
-  X(__VA_ARGS__, COMPLEX64, 64)   \
-  X(__VA_ARGS__, COMPLEX128, 128) \
-  X(__VA_ARGS__, INT32, 32)       \
-  X(__VA_ARGS__, INT64, 64)       \
-  X(__VA_ARGS__, INT16, 16)       \
-  X(__VA_ARGS__, UINT16, 16)      \
-  X(__VA_ARGS__, INT8, 8) X(__VA_ARGS__, UINT8, 8) X(__VA_ARGS__, BOOL, 8)
+#define TYPES_BITS(X, ...)         \
+  X(__VA_ARGS__, FLOAT, 32)        \
+  X(__VA_ARGS__, DOUBLE, 64)       \
+  X(__VA_ARGS__, HALF, 16)         \
+  X(__VA_ARGS__, BFLOAT16, 16)     \
+  X(__VA_ARGS__, UINT32, 32)       \
+  X(__VA_ARGS__, UINT64, 64)       \
+  X(__VA_ARGS__, COMPLEX64, 64)    \
+  X(__VA_ARGS__, COMPLEX128, 128)  \
+  X(__VA_ARGS__, INT32, 32)        \
+  X(__VA_ARGS__, INT64, 64)        \
+  X(__VA_ARGS__, INT16, 16)        \
+  X(__VA_ARGS__, UINT16, 16)       \
+  X(__VA_ARGS__, INT8, 8)          \
+  X(__VA_ARGS__, FLOAT8_E5M2, 8)   \
+  X(__VA_ARGS__, FLOAT8_E4M3FN, 8) \
+  X(__VA_ARGS__, INT4, 8) X(__VA_ARGS__, UINT4, 8) X(__VA_ARGS__, UINT8, 8) X(__VA_ARGS__, BOOL, 8)
 
 /* Source file of the kernels of a class, as included by types.h or sizes.h. */
 #define FILE_REAL types_file

@@ -39,6 +39,7 @@ const situ_tensor *gradient_value(const struct gradient *g, struct term term) {
 }
 
 bool gradient_is_real(situ_type type) {
+  if (type_is_float8(type)) return false; /* as in TensorFlow */
   return type_is_real(type) || type_is_complex(type) || type == SITU_VARIANT;
 }
 

@@ -97,7 +97,7 @@ OP_FAMILIES(OP_FAMILY_EXTERN)
 #define EVERYWHERE "CPU GPU"
 #define NUMERIC                                                                             \
   "bfloat16 half float double int32 int64 int8 uint8 int16 uint16 uint32 uint64 complex64 " \
-  "complex128 bool"
+  "complex128 bool float8_e5m2 float8_e4m3fn int4 uint4"
 #define ALL_TYPES NUMERIC " string"
 /* Ops that TensorFlow has GPU kernels of for fewer types than for CPUs. */
 #define GPU_TYPES(types) "CPU GPU(" types ")"

@@ -5,9 +5,9 @@
 
 #include "schema/call.h"
 
-/* Calls `record` of the op. If one of its kernels has no version for bfloat16, operands of that
- * type are converted to float before the call, and results back after it: they are computed in
- * float and rounded once. */
+/* Calls `record` of the op. If one of its kernels has no version for bfloat16, float8 or int4,
+ * operands of these types are converted to a wider type before the call, and results back after it:
+ * they are computed in the wider type and rounded once. */
 situ_status op_record(struct call *call) SITU_MUST_USE;
 
 #endif

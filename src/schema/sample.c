@@ -55,7 +55,7 @@ uint32_t sample_types(const struct schema *schema, int number) {
   if (first < 0) return 1;
   for (int type = 0; type < MAX_TYPES; type++)
     if (situ_type_size((situ_type)type) && type != SITU_STRING && type != SITU_RESOURCE &&
-        type != SITU_VARIANT)
+        type != SITU_VARIANT && !type_is_float8((situ_type)type) && !type_is_int4((situ_type)type))
       types |= 1u << type;
   return types & schema->attrs[first].types;
 }

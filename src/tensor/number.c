@@ -52,19 +52,49 @@ uint16_t number_to_bfloat16(double value) {
   return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
+double number_from_float8(situ_type type, uint8_t bits) {
+  if (type == SITU_FLOAT8_E5M2) return number_from_half((uint16_t)(bits << 8));
+  const int exponent = bits >> 3 & 15, fraction = bits & 7;
+  double value = 0;
+  if ((bits & 127) == 127)
+    value = (double)NAN;
+  else if (exponent)
+    value = ldexp(8 + fraction, exponent - 10);
+  else
+    value = ldexp(fraction, -9);
+  return bits >> 7 ? -value : value;
+}
+
+uint8_t number_to_float8(situ_type type, double value) {
+  const bool wide = type == SITU_FLOAT8_E5M2;
+  const int digits = wide ? 2 : 3, lowest = wide ? -13 : -5; /* as frexp returns exponents */
+  const int overflow = wide ? 0x7c : 0x7f, sign = signbit(value) ? 0x80 : 0;
+  const double magnitude = fabs(value);
+  if (isnan(value)) return (uint8_t)(sign | (wide ? 0x7e : 0x7f));
+  if (magnitude >= 131072) return (uint8_t)(sign | overflow);
+  int exponent = 0;
+  frexp(magnitude, &exponent);
+  if (exponent < lowest || magnitude == 0) exponent = lowest;
+  /* nearbyint rounds to even; a carry propagates into the exponent */
+  const int steps = (int)nearbyint(ldexp(magnitude, digits + 1 - exponent));
+  const int bits = ((exponent - lowest) << digits) + steps;
+  return (uint8_t)(sign | (bits > overflow ? overflow : bits));
+}
+
 double number_at(situ_type type, const void *data, int64_t index) {
   if (type == SITU_FLOAT) return (double)((const float *)data)[index];
   if (type == SITU_DOUBLE) return ((const double *)data)[index];
   if (type == SITU_HALF) return number_from_half(((const uint16_t *)data)[index]);
   if (type == SITU_BFLOAT16) return number_from_bfloat16(((const uint16_t *)data)[index]);
+  if (type_is_float8(type)) return number_from_float8(type, ((const uint8_t *)data)[index]);
   return 0;
 }
 
 int64_t number_integer_at(situ_type type, const void *data, int64_t index) {
   if (type == SITU_INT32) return ((const int32_t *)data)[index];
   if (type == SITU_INT64) return ((const int64_t *)data)[index];
-  if (type == SITU_INT8) return ((const int8_t *)data)[index];
-  if (type == SITU_UINT8) return ((const uint8_t *)data)[index];
+  if (type == SITU_INT8 || type == SITU_INT4) return ((const int8_t *)data)[index];
+  if (type == SITU_UINT8 || type == SITU_UINT4) return ((const uint8_t *)data)[index];
   if (type == SITU_INT16) return ((const int16_t *)data)[index];
   if (type == SITU_UINT16) return ((const uint16_t *)data)[index];
   if (type == SITU_UINT32) return ((const uint32_t *)data)[index];
@@ -88,6 +118,7 @@ void number_round(double value, int digits, struct decimal *out) {
 double number_as(situ_type type, double value) {
   if (type == SITU_FLOAT) return (double)(float)value;
   if (type == SITU_HALF) return number_from_half(number_to_half(value));
+  if (type_is_float8(type)) return number_from_float8(type, number_to_float8(type, value));
   return type == SITU_BFLOAT16 ? number_from_bfloat16(number_to_bfloat16(value)) : value;
 }
 
@@ -106,6 +137,12 @@ void number_store(situ_type type, void *data, int64_t index, double value) {
     memcpy(to, parts, size);
   else if (type == SITU_HALF || type == SITU_BFLOAT16)
     memcpy(to, &bits, size);
+  else if (type_is_float8(type))
+    *(uint8_t *)to = number_to_float8(type, value);
+  else if (type == SITU_INT4)
+    *(int8_t *)to = (int8_t)(((whole & 15) ^ 8) - 8);
+  else if (type == SITU_UINT4)
+    *(uint8_t *)to = (uint8_t)(whole & 15);
   else
     memcpy(to, &whole, size); /* the low bytes: little-endian machines only */
 }
@@ -142,7 +179,7 @@ static void increment(struct decimal *decimal, int digits) {
 }
 
 void number_shortest(situ_type type, double value, struct decimal *out) {
-  const bool is_short = type == SITU_HALF || type == SITU_BFLOAT16;
+  const bool is_short = type == SITU_HALF || type_is_storage(type);
   const int max_digits = is_short ? 5 : type == SITU_FLOAT ? 9 : 17;
   const double magnitude = fabs(value);
   for (int digits = 1; digits < max_digits; digits++) {

@@ -35,6 +35,10 @@ uint16_t number_to_half(double value);
 double number_from_bfloat16(uint16_t bits);
 uint16_t number_to_bfloat16(double value);
 
+/* Converts the bits of an 8-bit type to double, and a double to the nearest value. */
+double number_from_float8(situ_type type, uint8_t bits);
+uint8_t number_to_float8(situ_type type, double value);
+
 /* Rounds to the nearest value of a floating-point type. */
 double number_as(situ_type type, double value);
 

@@ -6,25 +6,36 @@
 #include <string.h>
 
 /* The element types of TensorFlow that situ does not have: DataType, number, name. */
-#define UNSUPPORTED_TYPES(X)            \
-  X(QINT8, 11, "qint8")                 \
-  X(QUINT8, 12, "quint8")               \
-  X(QINT32, 13, "qint32")               \
-  X(QINT16, 15, "qint16")               \
-  X(QUINT16, 16, "quint16")             \
-  X(FLOAT8_E5M2, 24, "float8_e5m2")     \
-  X(FLOAT8_E4M3FN, 25, "float8_e4m3fn") \
-  X(INT4, 29, "int4")                   \
-  X(UINT4, 30, "uint4")
+#define UNSUPPORTED_TYPES(X) \
+  X(QINT8, 11, "qint8")      \
+  X(QUINT8, 12, "quint8")    \
+  X(QINT32, 13, "qint32")    \
+  X(QINT16, 15, "qint16")    \
+  X(QUINT16, 16, "quint16")
 
 bool type_is_real(situ_type type) {
-  return type == SITU_FLOAT || type == SITU_DOUBLE || type == SITU_HALF || type == SITU_BFLOAT16;
+  return type == SITU_FLOAT || type == SITU_DOUBLE || type == SITU_HALF || type == SITU_BFLOAT16 ||
+         type_is_float8(type);
 }
+
+bool type_is_float8(situ_type type) {
+  return type == SITU_FLOAT8_E5M2 || type == SITU_FLOAT8_E4M3FN;
+}
+
+bool type_is_int4(situ_type type) { return type == SITU_INT4 || type == SITU_UINT4; }
+
+situ_type type_wide(situ_type type) {
+  if (type == SITU_BFLOAT16 || type_is_float8(type)) return SITU_FLOAT;
+  return type == SITU_INT4 ? SITU_INT8 : type == SITU_UINT4 ? SITU_UINT8 : type;
+}
+
+bool type_is_storage(situ_type type) { return type_wide(type) != type; }
 
 bool type_is_complex(situ_type type) { return type == SITU_COMPLEX64 || type == SITU_COMPLEX128; }
 
 bool type_is_unsigned(situ_type type) {
-  return type == SITU_UINT8 || type == SITU_UINT16 || type == SITU_UINT32 || type == SITU_UINT64;
+  return type == SITU_UINT8 || type == SITU_UINT16 || type == SITU_UINT32 || type == SITU_UINT64 ||
+         type == SITU_UINT4;
 }
 
 situ_type type_real(situ_type type) {

@@ -11,6 +11,16 @@ bool type_is_real(situ_type type);
 bool type_is_complex(situ_type type);
 bool type_is_unsigned(situ_type type);
 
+/* Return whether a type is a floating-point type of 8 bits, an integer of 4 bits, and whether it is
+ * one that is only stored: kernels that compute convert it to a wider one. */
+bool type_is_float8(situ_type type);
+bool type_is_int4(situ_type type);
+bool type_is_storage(situ_type type);
+
+/* Returns the type that kernels compute with for a type that is only stored; any other type itself.
+ */
+situ_type type_wide(situ_type type);
+
 /* Returns the type of the parts of a complex type; any other type itself. */
 situ_type type_real(situ_type type);
 

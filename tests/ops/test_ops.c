@@ -280,6 +280,8 @@ static double next_value(situ_type type, char **at) {
     case SITU_HALF:
       return (double)(half)strtod(*at, at);
     case SITU_BFLOAT16:
+    case SITU_FLOAT8_E5M2:
+    case SITU_FLOAT8_E4M3FN:
       return number_as(type, strtod(*at, at));
     case SITU_COMPLEX64:
       return (double)(float)strtod(*at, at);

@@ -26,6 +26,14 @@ static const struct kernel widen_kernel = {
     .name = "widen_bfloat16", .file = types_file, .host = {[SITU_FLOAT] = widen_bfloat16_float}};
 static const struct kernel narrow_kernel = {
     .name = "narrow_bfloat16", .file = types_file, .host = {[SITU_FLOAT] = narrow_bfloat16_float}};
+static const struct kernel widen_float8_kernel = {
+    .name = "widen_float8", .file = types_file, .host = {[SITU_FLOAT] = widen_float8_float}};
+static const struct kernel narrow_float8_kernel = {
+    .name = "narrow_float8", .file = types_file, .host = {[SITU_FLOAT] = narrow_float8_float}};
+static const struct kernel wrap_int4_kernel = {
+    .name = "wrap_int4",
+    .file = types_file,
+    .host = {[SITU_INT8] = wrap_int4_int8, [SITU_UINT8] = wrap_int4_uint8}};
 static const struct kernel from_real_kernel = {
     .name = "complex_from_real",
     .file = types_file,
@@ -54,39 +62,59 @@ situ_status cast_record_part(struct call *call, situ_type real, int32_t from, in
                 ARG_INT(n));
 }
 
-/* From bfloat16 through float, from complex numbers through their real parts. */
+/* The number of bits of the fraction of an 8-bit type. */
+static int fraction_bits(situ_type type) { return type == SITU_FLOAT8_E5M2 ? 2 : 3; }
+
+/* Between a type that is only stored and the one that stands for it in kernels. */
+static situ_status widen(struct call *call, situ_type type, int32_t from, int32_t to, int64_t n) {
+  const situ_type wide = type_wide(type);
+  if (type_is_int4(type)) return cast_once(call, kernels[wide], wide, from, to, n);
+  if (!type_is_float8(type)) return cast_once(call, &widen_kernel, SITU_FLOAT, from, to, n);
+  return LAUNCH(call, &widen_float8_kernel, SITU_FLOAT, n, GRAIN, (double)n, ARG_AT(from),
+                ARG_AT(to), ARG_INT(fraction_bits(type)), ARG_INT(n));
+}
+
+static situ_status narrow(struct call *call, int32_t from, situ_type type, int32_t to, int64_t n) {
+  if (type_is_int4(type)) return cast_once(call, &wrap_int4_kernel, type_wide(type), from, to, n);
+  if (!type_is_float8(type)) return cast_once(call, &narrow_kernel, SITU_FLOAT, from, to, n);
+  return LAUNCH(call, &narrow_float8_kernel, SITU_FLOAT, n, GRAIN, (double)n, ARG_AT(from),
+                ARG_AT(to), ARG_INT(fraction_bits(type)), ARG_INT(n));
+}
+
+/* From types that are only stored through wider ones, from complex numbers through their real
+ * parts. */
 static situ_status cast_from(struct call *call, situ_type from_type, int32_t from,
                              situ_type to_type, int32_t to, int64_t n) {
-  const situ_type middle = from_type == SITU_BFLOAT16 ? SITU_FLOAT : type_real(from_type);
+  const situ_type middle = type_is_storage(from_type) ? type_wide(from_type) : type_real(from_type);
   int32_t between = to;
   if (middle != to_type) TRY(call_scratch(call, (size_t)n * situ_type_size(middle), &between));
-  if (from_type == SITU_BFLOAT16)
-    TRY(cast_once(call, &widen_kernel, middle, from, between, n));
+  if (type_is_storage(from_type))
+    TRY(widen(call, from_type, from, between, n));
   else
     TRY(cast_record_part(call, middle, from, 0, between, n));
   return middle == to_type ? NULL : cast_record(call, middle, between, to_type, to, n);
 }
 
-/* To bfloat16 through float, to complex numbers through their real parts. */
+/* To types that are only stored through wider ones, to complex numbers through their real parts. */
 static situ_status cast_to(struct call *call, situ_type from_type, int32_t from, situ_type to_type,
                            int32_t to, int64_t n) {
-  const situ_type middle = to_type == SITU_BFLOAT16 ? SITU_FLOAT : type_real(to_type);
-  const struct kernel *kernel = to_type == SITU_BFLOAT16 ? &narrow_kernel : &from_real_kernel;
+  const situ_type middle = type_is_storage(to_type) ? type_wide(to_type) : type_real(to_type);
   int32_t between = from;
   if (middle != from_type) {
     TRY(call_scratch(call, (size_t)n * situ_type_size(middle), &between));
     TRY(cast_record(call, from_type, from, middle, between, n));
   }
-  return cast_once(call, kernel, middle, between, to, n);
+  if (type_is_storage(to_type)) return narrow(call, between, to_type, to, n);
+  return cast_once(call, &from_real_kernel, middle, between, to, n);
 }
 
 situ_status cast_record(struct call *call, situ_type from_type, int32_t from, situ_type to_type,
                         int32_t to, int64_t n) {
   if (type_is_complex(from_type) && type_is_complex(to_type))
     return cast_once(call, kernels[type_real(to_type)], type_real(from_type), from, to, 2 * n);
-  if (type_is_complex(from_type) || from_type == SITU_BFLOAT16)
+  if (type_is_complex(from_type) || type_is_storage(from_type))
     return cast_from(call, from_type, from, to_type, to, n);
-  if (type_is_complex(to_type) || to_type == SITU_BFLOAT16)
+  if (type_is_complex(to_type) || type_is_storage(to_type))
     return cast_to(call, from_type, from, to_type, to, n);
   return cast_once(call, kernels[to_type], from_type, from, to, n);
 }
@@ -123,12 +151,12 @@ static const struct op_def op_defs[] = {
              "DstT: Element type of the result.\n"
              "Truncate: Must be false for reals of a smaller type: they are rounded to the nearest "
              "value.",
-     .samples =
-         "DstT=float [3,4]; DstT=double [3,4]; DstT=half [3,4]; DstT=int32 [3,4]; "
-         "DstT=int64 [5]; DstT=int8 [3,4]; DstT=uint8 [3,4]:pos; DstT=int16 [3,4]; "
-         "DstT=uint16 [3,4]:pos; DstT=uint32 [3,4]:pos; DstT=uint64 [3,4]:pos; "
-         "DstT=bfloat16 [3,4]; DstT=complex64 [3,4]; DstT=complex128 [3,4]; DstT=bool [3,4]; "
-         "DstT=int32 []; DstT=float [0,2]",
+     .samples = "DstT=float [3,4]; DstT=double [3,4]; DstT=half [3,4]; DstT=int32 [3,4]; "
+                "DstT=int64 [5]; DstT=int8 [3,4]; DstT=uint8 [3,4]:pos; DstT=int16 [3,4]; "
+                "DstT=uint16 [3,4]:pos; DstT=uint32 [3,4]:pos; DstT=uint64 [3,4]:pos; "
+                "DstT=bfloat16 [3,4]; DstT=float8_e5m2 [3,4]; DstT=float8_e4m3fn [3,4]; "
+                "DstT=complex64 [3,4]; DstT=complex128 [3,4]; DstT=bool [3,4]; "
+                "DstT=int32 []; DstT=float [0,2]",
      .devices = EVERYWHERE,
      .shape = cast_shape,
      .record = record,

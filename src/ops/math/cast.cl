@@ -43,6 +43,15 @@ CAST(truth, u8, x != 0)
 #undef whole
 #undef unsigned_of
 
+/* Keeps the low 4 bits, with the sign of signed types. */
+#if T_IS_INTEGER && T_BYTES == 1
+KERNEL(wrap_int4, IN(T, x), OUT(T, y), SIZE(n)) {
+  EACH(i, n);
+  const i32 bits = (i32)x[i] & 15;
+  y[i] = (T)(T_IS_SIGNED ? (bits ^ 8) - 8 : bits);
+}
+#endif
+
 /* Conversions between float and bfloat16, and between real and complex numbers. */
 #if T_IS_REAL && T_BYTES >= 4
 KERNEL(complex_from_real, IN(T, x), OUT(T, y), SIZE(n)) {
@@ -69,6 +78,45 @@ KERNEL(narrow_bfloat16, IN(T, x), OUT(u16, y), SIZE(n)) {
   const u32 bits = as_uint(x[i]);
   const u32 rounded = (bits + 0x7fffu + (bits >> 16 & 1)) >> 16;
   y[i] = (u16)((bits & 0x7fffffffu) > 0x7f800000u ? (bits >> 16 & 0x8000u) | 0x7fc0u : rounded);
+}
+
+/* Types of 8 bits: sign, exponent, and `digits` bits of the fraction (2: float8_e5m2, 3:
+ * float8_e4m3fn, which has no infinity). The largest exponent of a float is 127, of theirs 15 or 7.
+ */
+KERNEL(widen_float8, IN(u8, x), OUT(T, y), SIZE(digits), SIZE(n)) {
+  EACH(i, n);
+  const u32 bits = x[i], magnitude = bits & 0x7fu;
+  const u32 least = digits == 2 ? 113u : 121u; /* exponent of the least normal number */
+  const u32 first_special = digits == 2 ? 0x7cu : 0x7fu;
+  u32 wide = magnitude << (23 - digits);
+  if (magnitude >= first_special)
+    wide = magnitude == 0x7cu && digits == 2 ? 0x7f800000u : 0x7fc00000u;
+  else if (magnitude >> digits)
+    wide += (least - 1) << 23;
+  else /* subnormal: a multiple of 2^-16 or 2^-9 */
+    wide = as_uint((T)magnitude * (digits == 2 ? (T)0.0000152587890625 : (T)0.001953125));
+  y[i] = as_float(wide | (bits & 0x80u) << 24);
+}
+
+/* Rounds to nearest, ties to even; what is too large becomes infinity, or NaN. */
+KERNEL(narrow_float8, IN(T, x), OUT(u8, y), SIZE(digits), SIZE(n)) {
+  EACH(i, n);
+  const u32 bits = as_uint(x[i]), magnitude = bits & 0x7fffffffu;
+  const u32 least = digits == 2 ? 113u : 121u, shift = (u32)(23 - digits);
+  const u32 overflow = digits == 2 ? 0x7cu : 0x7fu;
+  u32 small;
+  if (magnitude > 0x7f800000u) {
+    small = digits == 2 ? 0x7eu : 0x7fu;
+  } else if (magnitude >> 23 < least) { /* adding this rounds to a multiple of the least number */
+    const T step = digits == 2 ? (T)128 : (T)16384;
+    small = as_uint(as_float(magnitude) + step) - as_uint(step);
+  } else {
+    const u32 odd = magnitude >> shift & 1u;
+    small = (magnitude + (1u << (shift - 1)) - 1u + odd) >> shift;
+    small -= (least - 1) << digits;
+    if (small > overflow) small = overflow;
+  }
+  y[i] = (u8)(small | (bits >> 24 & 0x80u));
 }
 #endif
 #endif

@@ -9,7 +9,7 @@ import os
 import numpy
 
 import _situ
-from situ._src.framework import bfloat16, errors
+from situ._src.framework import errors, storage_types
 from situ._src.framework.dtypes import as_dtype
 
 
@@ -25,8 +25,9 @@ def entries(tensors):
         array = numpy.asarray(tensor, order="C")
         if array.dtype.kind in "OSU":
             made.append((name, "object", array.shape, encode_strings(array)))
-        elif array.dtype.name == "bfloat16":
-            made.append((name, "bfloat16", array.shape, bfloat16.bits_of(array)))
+        elif array.dtype.name in storage_types.BITS:
+            bits = storage_types.bits_of(array, array.dtype.name)
+            made.append((name, array.dtype.name, array.shape, bits))
         else:
             data = array.astype(array.dtype.newbyteorder("<"), copy=False)
             made.append((name, array.dtype.name, array.shape, data))

@@ -9,7 +9,7 @@ import struct
 
 import numpy
 
-from situ._src.framework import bfloat16, errors
+from situ._src.framework import errors, storage_types
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.message_classes import message_class
 from situ._src.summary.event_file import masked_crc
@@ -122,7 +122,8 @@ class File:
             raise self._damaged(path, f"at byte {offset} {len(data)} of {size} bytes of {name}")
         if masked_crc(data) != entry.crc32c:
             raise self._damaged(path, f"at byte {offset} the checksum of {name} does not match")
-        if as_dtype(entry.dtype or 1).name == "bfloat16":
-            bits = numpy.frombuffer(data, "<u2").reshape(shape)
-            return bfloat16.floats_of(bits).astype(kind)
+        dtype = as_dtype(entry.dtype or 1).name
+        if dtype in storage_types.BITS:
+            bits = numpy.frombuffer(data, storage_types.BITS[dtype]).reshape(shape)
+            return storage_types.values_of(bits, dtype).astype(kind)
         return numpy.frombuffer(data, kind).reshape(shape).copy()

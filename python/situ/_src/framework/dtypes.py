@@ -6,6 +6,10 @@ from __future__ import annotations
 
 import _situ
 
+# Types that NumPy does not have, with their largest values.
+SMALL_FLOATS = {"bfloat16": 3.3895313892515355e38, "float8_e5m2": 57344, "float8_e4m3fn": 448}
+STORAGE_TYPES = {**SMALL_FLOATS, "int4": 7, "uint4": 15}
+
 
 class DType:
     """The type of the elements of a tensor, such as tf.float32."""
@@ -15,14 +19,16 @@ class DType:
 
     @property
     def as_numpy_dtype(self):
-        """The NumPy scalar type; `object` for strings and handles. For bfloat16 it is
-        `ml_dtypes.bfloat16`, or `numpy.float32` if ml_dtypes is not installed."""
+        """The NumPy scalar type; `object` for strings and handles. For bfloat16,
+        float8 and int4 it is that of ml_dtypes, or a larger type if ml_dtypes is not installed."""
         import numpy
 
         if self.name in ("string", "resource", "variant"):
             return object
-        if self.base_dtype.name == "bfloat16":
-            return _bfloat16_type() or numpy.float32
+        if self.base_dtype.name in STORAGE_TYPES:
+            from situ._src.framework import storage_types
+
+            return storage_types.numpy_type(self.base_dtype.name)
         return getattr(numpy, {"bool": "bool_"}.get(self.base_dtype.name, self.base_dtype.name))
 
     @property
@@ -37,7 +43,7 @@ class DType:
         return BY_NAME[parts.get(self.base_dtype.name, self.base_dtype.name)]
 
     is_floating = property(
-        lambda s: s.base_dtype.name in ("float16", "float32", "float64", "bfloat16")
+        lambda s: s.base_dtype.name in ("float16", "float32", "float64", *SMALL_FLOATS)
     )
     is_integer = property(lambda s: "int" in s.name)
     is_bool = property(lambda s: s.base_dtype.name == "bool")
@@ -51,8 +57,11 @@ class DType:
 
         if self.is_bool:
             return which == "max"
-        if self.base_dtype.name == "bfloat16":
-            largest = numpy.float32(3.3895313892515355e38)
+        if self.base_dtype.name in ("int4", "uint4"):
+            least = 0 if self.is_unsigned else -8
+            return self.as_numpy_dtype(15 + least if which == "max" else least)
+        if self.base_dtype.name in SMALL_FLOATS:
+            largest = numpy.float32(SMALL_FLOATS[self.base_dtype.name])
             return self.as_numpy_dtype(largest if which == "max" else -largest)
         if self.is_complex or not self.is_numpy_compatible or self.name == "string":
             raise TypeError(f"Cannot find {which}imum value of {self}.")
@@ -96,15 +105,6 @@ class DType:
 
     def __int__(self):
         return self.as_datatype_enum
-
-
-def _bfloat16_type():
-    """Returns ml_dtypes.bfloat16, or None if ml_dtypes is not installed."""
-    try:
-        from ml_dtypes import bfloat16
-    except ImportError:
-        return None
-    return bfloat16
 
 
 def _create_types():

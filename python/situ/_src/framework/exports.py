@@ -27,7 +27,11 @@ from situ._src.profiler import step_stats
 from situ._src.variables import eager_variable, variable, variable_scope
 
 for _name, _type in dtypes.NAMES.items():
-    if not _name.endswith("_ref"):
+    if _name.endswith("_ref"):
+        continue
+    if _name.startswith("float8") or _name in ("int4", "uint4"):
+        BOTH["experimental." + _name] = BOTH["dtypes.experimental." + _name] = _type
+    else:
         BOTH[_name] = BOTH["dtypes." + _name] = _type
 for _name, _class in errors.PUBLIC.items():
     BOTH["errors." + _name] = _class

@@ -95,6 +95,8 @@ VALUE_FIELDS = {
     "float64": "double_val",
     "float16": "half_val",
     "bfloat16": "half_val",
+    "float8_e5m2": "float8_val",
+    "float8_e4m3fn": "float8_val",
     "complex64": "scomplex_val",
     "complex128": "dcomplex_val",
     "int64": "int64_val",
@@ -102,7 +104,7 @@ VALUE_FIELDS = {
     "string": "string_val",
     "uint32": "uint32_val",
     "uint64": "uint64_val",
-    **dict.fromkeys(("int8", "uint8", "int16", "uint16", "int32"), "int_val"),
+    **dict.fromkeys(("int4", "uint4", "int8", "uint8", "int16", "uint16", "int32"), "int_val"),
 }
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy
 
-from situ._src.framework import bfloat16, errors, style
+from situ._src.framework import errors, storage_types, style
 from situ._src.framework.api import export
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.import_graph_def import VALUE_FIELDS, tensor_value
@@ -30,8 +30,8 @@ def make_proto(array: numpy.ndarray, dtype: Any) -> Any:
     if dtype.name == "string":
         made.string_val.extend(array.ravel().tolist())
     else:
-        if dtype.name == "bfloat16":
-            array = bfloat16.bits_of(array)
+        if dtype.name in storage_types.BITS:
+            array = storage_types.bits_of(array, dtype.name)
         made.tensor_content = array.tobytes()
     return made
 
@@ -130,8 +130,8 @@ def _values_of(flat, kind):
     """Returns the values of the field of a TensorProto that holds a flat array."""
     if kind.name == "float16":
         return flat.view(numpy.uint16)
-    if kind.name == "bfloat16":
-        return bfloat16.bits_of(flat)
+    if kind.name in storage_types.BITS:
+        return storage_types.bits_of(flat, kind.name)
     return flat.view(kind.real_dtype.as_numpy_dtype) if kind.is_complex else flat
 
 
@@ -185,9 +185,11 @@ def make_tensor_proto(
     elif is_whole or not hasattr(proto, field):
         missing = math.prod(sizes) - array.size
         full = numpy.append(flat, [flat[-1:]] * missing).astype(flat.dtype)
-        if kind.name == "bfloat16":
-            full = bfloat16.bits_of(full)
+        if kind.name in storage_types.BITS:
+            full = storage_types.bits_of(full, kind.name)
         proto.tensor_content = full.tobytes()
+    elif field == "float8_val":
+        proto.float8_val = _values_of(flat, kind).tobytes()
     else:
         getattr(proto, field).extend(_values_of(flat, kind).tolist())
     return proto
