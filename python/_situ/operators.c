@@ -48,13 +48,20 @@ int operators_prepare(void) {
   return 0;
 }
 
+/* Returns whether a value is a composite tensor, such as a SparseTensor, with operators of its own.
+ */
+static bool is_composite(PyObject *value) {
+  return PyObject_HasAttrString((PyObject *)Py_TYPE(value), "_situ_parts_");
+}
+
 /* Returns NotImplemented if the other operand cannot be converted, so that Python tries its
  * operator. */
 static PyObject *decline(PyObject *x, PyObject *y, PyObject *result) {
   if (result) return result;
   const bool both = PyObject_TypeCheck(x, &base_type) && PyObject_TypeCheck(y, &base_type);
-  if (both || !context_graph()) return NULL;
-  if (!PyErr_ExceptionMatches(PyExc_TypeError)) return NULL;
+  const bool composite = is_composite(x) || is_composite(y);
+  if (both || (!context_graph() && !composite)) return NULL;
+  if (!PyErr_ExceptionMatches(PyExc_TypeError) && !composite) return NULL;
   PyErr_Clear();
   Py_RETURN_NOTIMPLEMENTED;
 }

@@ -27,6 +27,8 @@
   X(where_unique) \
   X(set_ops) \
   X(sparse_fill) \
+  X(sparse_reduce) \
+  X(sparse_math) \
   X(matrix_diag) \
   X(matrix_solve) \
   X(cumsum) \

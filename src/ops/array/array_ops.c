@@ -232,7 +232,8 @@ static situ_status broadcast_to_shape(struct call *call) {
   TRY(op_host_shape(call, 1, false, &call->out[0].shape));
   const situ_shape *in = &call->in[0].shape, *out = &call->out[0].shape;
   if (shape_broadcast(in, out, &met) && shape_compatible(&met, out)) return NULL;
-  return INVALID("Incompatible shapes: %s vs. %s", shape_print(in, a), shape_print(out, b));
+  return INVALID("Incompatible shapes: %s vs. %s: Unable to broadcast tensor of shape %s to %s",
+                 shape_print(in, a), shape_print(out, b), a, b);
 }
 
 static situ_status record_broadcast_to(struct call *call) {
@@ -388,7 +389,7 @@ static const struct op_def op_defs[] = {
      .inputs = "input:T",
      .outputs = "output:out_type",
      .attrs = "T:type out_type:{int32 int64}=int32",
-     .python = "size",
+     .python = "",
      .doc = "The number of elements of the input, a scalar.",
      .args = "input: Tensor of any type and shape.\n"
              "out_type: Element type of the result.",
@@ -401,7 +402,7 @@ static const struct op_def op_defs[] = {
      .inputs = "input:T",
      .outputs = "output:int32",
      .attrs = "T:type",
-     .python = "rank",
+     .python = "",
      .doc = "The number of dimensions of the input, a scalar.",
      .args = "input: Tensor of any type and shape.",
      .samples = "[3,4]; []",

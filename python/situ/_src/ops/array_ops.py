@@ -213,6 +213,8 @@ def shape(input: TensorLike, out_type: DTypeLike = "int32", name: str | None = N
     Returns:
       A 1-D tensor of `out_type`. In a graph it is a constant if the static shape is fully defined.
     """
+    if is_sparse(input):
+        return op("Cast", input.dense_shape, DstT=as_dtype(out_type), name=name)
     tensor = convert_to_tensor(input)
     known = tensor_shape.as_shape(tensor.shape)
     if isinstance(tensor, GraphTensor) and known.is_fully_defined():
@@ -220,16 +222,9 @@ def shape(input: TensorLike, out_type: DTypeLike = "int32", name: str | None = N
     return op("Shape", tensor, out_type=as_dtype(out_type), name=name)
 
 
-@export(v1="shape")
-def shape_v1(input: TensorLike, name: str | None = None, out_type: DTypeLike = "int32") -> Tensor:
-    """Returns the shape of a tensor as a 1-D integer tensor; see `tf.shape`."""
-    return shape(input, out_type, name)
-
-
-@export(v1="size")
-def size_v1(input: TensorLike, name: str | None = None, out_type: DTypeLike = "int32") -> Tensor:
-    """Returns the number of elements of a tensor; see `tf.size`."""
-    return op("Size", input, out_type=as_dtype(out_type), name=name)
+def is_sparse(value: Any) -> bool:
+    """Returns whether a value is a sparse tensor."""
+    return type(value).__name__ in ("SparseTensor", "SparseTensorValue")
 
 
 @export("transpose")

@@ -4,13 +4,10 @@ maximum and minimum, default values in empty rows."""
 
 from __future__ import annotations
 
-from situ._src.framework import errors
-from situ._src.framework.api import BOTH, OPS, export
+from situ._src.framework.api import export
 from situ._src.framework.graph import scope
-from situ._src.framework.scopes import control_dependencies
-from situ._src.ops.array_ops import cast, concat, constant, convert_to_tensor, op
-from situ._src.ops.check_ops import Assert
-from situ._src.ops.sparse_ops import SparseTensor, _flat_indices, _rank, _unflatten, reorder
+from situ._src.ops.array_ops import cast, concat, convert_to_tensor, op
+from situ._src.ops.sparse_ops import SparseTensor, _rank, reorder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing takes long to import
@@ -72,29 +69,9 @@ def _extreme(a, b, op_name, name):
     """Returns the element-wise maximum or minimum of two sparse tensors of one shape."""
     with scope(name, f"SparseSparse{op_name}"):
         a, b = _sparse(a), _sparse(b)
-        ranks = (a.dense_shape.shape, b.dense_shape.shape)
-        if all(r.rank == 1 and r.as_list()[0] is not None for r in ranks) and ranks[0] != ranks[1]:
-            raise errors.InvalidArgumentError(
-                None,
-                None,
-                f"Operands do not have the same ranks; got shapes: {ranks[0]}, {ranks[1]}",
-            )
-        equal = OPS["All"](op("Equal", a.dense_shape, b.dense_shape), [0])
-        check = Assert(equal, ["Operands' shapes do not match", a.dense_shape, b.dense_shape])
-        with control_dependencies([check] if check is not None else []):
-            rank = _rank(a)
-            numbers = _flat_indices(concat([a.indices, b.indices], 0), a.dense_shape, rank)
-        found, which = BOTH["unique"](numbers)
-        count = op("Size", found)
-        parts = []
-        for operand, start in ((a, 0), (b, None)):
-            size = op("Size", operand.values)
-            begin = constant(0) if start == 0 else op("Size", a.values)
-            mine = op("Slice", which, op("Reshape", begin, [1]), op("Reshape", size, [1]))
-            shape = op("Reshape", count, [1])
-            parts.append(op("ScatterNd", op("ExpandDims", mine, 1), operand.values, shape))
-        values = op(op_name, *parts)
-        return reorder(SparseTensor(_unflatten(found, a.dense_shape, rank), values, a.dense_shape))
+        parts = (a.indices, a.values, a.dense_shape, b.indices, b.values, b.dense_shape)
+        indices, values = op("SparseSparse" + op_name, *parts)
+        return SparseTensor(indices, values, a.dense_shape)
 
 
 @export("sparse.maximum", v1="sparse_maximum")

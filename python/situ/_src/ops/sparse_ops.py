@@ -8,11 +8,12 @@ import collections
 
 import numpy
 
+import _situ
 from situ._src.framework import errors, tensor_shape
-from situ._src.framework.api import BOTH, OPS, export, named
+from situ._src.framework.api import BOTH, OPS, export
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import scope
-from situ._src.framework.keywords import unsupported, with_order
+from situ._src.framework.keywords import with_order
 from situ._src.framework.scopes import control_dependencies
 from situ._src.framework.tensor import constant_value
 from situ._src.ops.array_ops import (
@@ -122,24 +123,31 @@ class SparseTensor:
         return result
 
     def _with_dense(self, op_name, other):
-        """Applies a binary op to the values and a scalar or a dense tensor of this shape."""
+        """Applies a binary op to the elements and a dense tensor, which is broadcast."""
         if isinstance(other, SparseTensor):
             raise TypeError(f"situ has no {op_name} of two sparse tensors.")
         other = convert_to_tensor(other, self.dtype)
-        if other.shape.rank:
-            other = op("GatherNd", named("broadcast_to")(other, self.dense_shape), self.indices)
-        return self.with_values(op(op_name, self.values, other))
+        parts = (self.indices, self.values, self.dense_shape)
+        return self.with_values(op("SparseDenseCwise" + op_name, *parts, other))
 
     def __mul__(self, other):
         return self._with_dense("Mul", other)
 
+    def __div__(self, other):
+        return self._with_dense("Div", other)
+
     def __truediv__(self, other):
-        return self._with_dense("RealDiv", other)
+        if self.dtype.is_integer:
+            small = self.dtype.base_dtype.name in ("int8", "uint8", "int16", "uint16")
+            dtype = "float32" if small else "float64"
+            other = cast(convert_to_tensor(other, self.dtype), dtype)
+            return self.with_values(cast(self.values, dtype))._with_dense("Div", other)
+        return self._with_dense("Div", other)
 
     def __neg__(self):
         return self.with_values(op("Neg", self.values))
 
-    __rmul__, __div__ = __mul__, __truediv__
+    __rmul__ = __mul__
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
         """Returns the value as a `SparseTensorValue`, computed in a session."""
@@ -627,7 +635,20 @@ def _joined(a, b, op_name):
     return reorder(SparseTensor(_unflatten(found, a.dense_shape, rank), values, a.dense_shape))
 
 
-def _reduction(function, op_name, default):
+def _reduced_shape(sparse, axis, keepdims):
+    """Returns the static shape of a reduction, or None if it is not known."""
+    axes = constant_value(convert_to_tensor(axis))
+    known = sparse.get_shape()
+    if axes is None or known.rank is None:
+        return None
+    axes = {int(a) % max(known.rank, 1) for a in numpy.ravel(axes)}
+    sizes = known.as_list()
+    if keepdims:
+        return [1 if k in axes else n for k, n in enumerate(sizes)]
+    return [n for k, n in enumerate(sizes) if k not in axes]
+
+
+def _reduction(function, default):
     def reduce(
         sp_input: TensorLike,
         axis: Axis = None,
@@ -637,39 +658,21 @@ def _reduction(function, op_name, default):
         reduction_axes: TensorLike = None,
         keep_dims: bool | None = None,
     ) -> Tensor:
-        """Reduces a sparse tensor over dimensions to a dense one."""
-        unsupported("sparse." + reduce.__name__, output_is_sparse=(output_is_sparse, False))
+        """Reduces a sparse tensor over dimensions to a dense or a sparse one."""
         with scope(name, default):
-            rank, axis = _rank(sp_input), reduction_axes if axis is None else axis
+            sp_input = SparseTensor.from_value(sp_input)
+            axis = reduction_axes if axis is None else axis
             keepdims = bool(keepdims or keep_dims)
-            axes = (
-                list(range(rank))
-                if axis is None
-                else [int(a) % rank for a in numpy.atleast_1d(numpy.asarray(axis))]
-            )
-            rest = [k for k in range(rank) if k not in axes]
-            shape = [sp_input.dense_shape[k] for k in rest]
-            count, number = constant(1, "int64"), op("ZerosLike", sp_input.indices[:, 0])
-            for k, size in zip(rest, shape):
-                count, number = count * size, number * size + sp_input.indices[:, k]
-            result = op(op_name, sp_input.values, number, count)
-            if op_name == "UnsortedSegmentMax":  # results without elements are 0
-                seen = op("UnsortedSegmentSum", op("OnesLike", number), number, count)
-                result = op(
-                    "SelectV2",
-                    op("Greater", seen, cast(0, "int64")),
-                    result,
-                    op("ZerosLike", result),
-                )
-            sizes = (
-                [
-                    constant(1, "int64") if k in axes else sp_input.dense_shape[k]
-                    for k in range(rank)
-                ]
-                if keepdims
-                else shape
-            )
-            return op("Reshape", result, op("Pack", sizes) if sizes else constant([], "int64"))
+            if axis is None:
+                axis = op("Range", 0, op("Size", sp_input.dense_shape), 1)
+            parts = (sp_input.indices, sp_input.values, sp_input.dense_shape, axis)
+            if output_is_sparse:
+                return SparseTensor(*op(default + "Sparse", *parts, keep_dims=keepdims))
+            result = op(default, *parts, keep_dims=keepdims)
+            shape = _reduced_shape(sp_input, axis, keepdims)
+            if shape is not None and not _situ.executing_eagerly():
+                result.set_shape(shape)
+            return result
 
     reduce.__name__ = function
     export("sparse." + function)(reduce)
@@ -678,26 +681,17 @@ def _reduction(function, op_name, default):
     )
 
 
-_reduction("reduce_sum", "UnsortedSegmentSum", "SparseReduceSum")
-_reduction("reduce_max", "UnsortedSegmentMax", "SparseReduceMax")
+_reduction("reduce_sum", "SparseReduceSum")
+_reduction("reduce_max", "SparseReduceMax")
 
 
 @export("sparse.softmax", v1="sparse_softmax")
 def softmax(sp_input: TensorLike, name: str | None = None) -> SparseTensor:
     """Computes the softmax of the existing elements along the last dimension."""
     with scope(name, "SparseSoftmax"):
-        rank = _rank(sp_input)
-        number = op("ZerosLike", sp_input.indices[:, 0])
-        count = constant(1, "int64")
-        for k in range(rank - 1):
-            size = sp_input.dense_shape[k]
-            number, count = number * size + sp_input.indices[:, k], count * size
-        most = op("UnsortedSegmentMax", sp_input.values, number, count)
-        power = op("Exp", sp_input.values - op("GatherV2", most, number, 0))
-        total = op("UnsortedSegmentSum", power, number, count)
-        return SparseTensor(
-            sp_input.indices, power / op("GatherV2", total, number, 0), sp_input.dense_shape
-        )
+        sp_input = SparseTensor.from_value(sp_input)
+        parts = (sp_input.indices, sp_input.values, sp_input.dense_shape)
+        return SparseTensor(sp_input.indices, op("SparseSoftmax", *parts), sp_input.dense_shape)
 
 
 @export("sparse.reset_shape", v1="sparse_reset_shape")
