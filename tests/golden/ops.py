@@ -20,6 +20,7 @@ from ops_norm import NORM
 from ops_random import RANDOM
 from ops_rows import ROWS
 from ops_scan import SCAN
+from ops_special import SPECIAL_BINARY, SPECIAL_UNARY
 from ops_train import TRAIN
 from ops_warp import WARP
 
@@ -319,7 +320,11 @@ def results(case):
     if op in ADJOINTS and is_complex:
         for i, name in enumerate(("adj_x", "adj_y")):
             inputs[i] = np.conj(inputs[i]) if case["attrs"][name] else inputs[i]
-    if op in UNARY:
+    if op in SPECIAL_UNARY:
+        made = each(SPECIAL_UNARY[op])(*inputs)
+    elif op in SPECIAL_BINARY:
+        made = each(SPECIAL_BINARY[op])(*inputs)
+    elif op in UNARY:
         made = UNARY[op](*inputs)
     elif op in BINARY:
         made = BINARY[op](*inputs)

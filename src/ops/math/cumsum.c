@@ -14,6 +14,11 @@
 KERNEL_TABLE(running_sum, NUMBER);
 KERNEL_TABLE(running_product, NUMBER);
 KERNEL_TABLE(running_logsumexp, REAL);
+static const struct kernel complex_product_kernel = {
+    .name = "complex_running_product",
+    .file = types_file,
+    .host = {[SITU_FLOAT] = complex_running_product_float,
+             [SITU_DOUBLE] = complex_running_product_double}};
 
 static situ_status scan_axis(const struct call *call, int *axis) {
   const int rank = call->in[0].shape.rank;
@@ -49,7 +54,21 @@ static situ_status record_scan(struct call *call, const struct kernel *kernel) {
 static situ_status record_cumsum(struct call *call) {
   return record_scan(call, &running_sum_kernel);
 }
+static situ_status record_complex_product(struct call *call) {
+  const situ_shape *in = &call->in[0].shape;
+  int64_t inner = 1;
+  int axis;
+  TRY(scan_axis(call, &axis));
+  for (int d = axis + 1; d < in->rank; d++) inner *= in->dim[d];
+  const int64_t length = in->dim[axis], n = length ? situ_shape_count(*in) / length : 0;
+  return LAUNCH(call, &complex_product_kernel, type_real(call->in[0].type), n,
+                max_i64(1, GRAIN / max_i64(1, length)), (double)n * (double)length, ARG_IN(call, 0),
+                ARG_OUT(call, 0), ARG_INT(length), ARG_INT(inner),
+                ARG_INT(call_bool(call, "exclusive")), ARG_INT(call_bool(call, "reverse")),
+                ARG_INT(n));
+}
 static situ_status record_cumprod(struct call *call) {
+  if (type_is_complex(call->in[0].type)) return record_complex_product(call);
   return record_scan(call, &running_product_kernel);
 }
 static situ_status record_cumlogsumexp(struct call *call) {
@@ -116,7 +135,7 @@ static void cumlogsumexp_grad(struct gradient *g) {
 
 static const struct op_def op_defs[] = {
     CUMULATIVE_OP_DEF(Cumsum, cumsum, TYPE_NAMES_NUMBER_COMPLEX, "Cumulative sum"),
-    CUMULATIVE_OP_DEF(Cumprod, cumprod, TYPE_NAMES_NUMBER, "Cumulative product"),
+    CUMULATIVE_OP_DEF(Cumprod, cumprod, TYPE_NAMES_NUMBER_COMPLEX, "Cumulative product"),
     CUMULATIVE_OP_DEF(CumulativeLogsumexp, cumlogsumexp, TYPE_NAMES_REAL,
                       "Cumulative log(sum(exp(x)))"),
 };

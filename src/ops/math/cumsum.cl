@@ -87,3 +87,21 @@ SCAN(running_logsumexp, -INFINITY, SCAN_LOGSUMEXP)
 #undef SCAN_PRODUCT
 #undef SCAN_LOGSUMEXP
 #endif
+
+/* The same of complex numbers, which are pairs; the steps follow each other on every device. */
+#if T_IS_REAL && T_BYTES >= 4
+KERNEL(complex_running_product, IN(T, x), OUT(T, y), SIZE(length), SIZE(inner), SIZE(exclusive),
+       SIZE(reverse), SIZE(n)) {
+  EACH(i, n);
+  const i64 start = i / inner * length * inner + i % inner;
+  T re = 1, im = 0;
+  for (i64 k = 0; k < length; k++) {
+    const i64 at = 2 * (start + (reverse ? length - 1 - k : k) * inner);
+    const T a = x[at], b = x[at + 1], product = re * a - im * b, cross = re * b + im * a;
+    y[at] = exclusive ? re : product;
+    y[at + 1] = exclusive ? im : cross;
+    re = product;
+    im = cross;
+  }
+}
+#endif

@@ -72,6 +72,7 @@ INLINE C JOIN(polygamma, T_NAME)(C n, C x) {
   const C size = exp(lgamma(n + 1)) * JOIN(hurwitz_zeta, T_NAME)(n + 1, x);
   return fmod(n, 2) == 0 ? -size : size;
 }
+#include "ops/math/special_functions.cl"
 #elif T_IS_INTEGER
 #define magnitude(x) ((x) < 0 ? -(x) : (x))
 #define rounded(x) (x)

@@ -18,6 +18,10 @@ KERNEL_TABLE(long_sum, INTEGER);
 KERNEL_TABLE(squares, REAL);
 KERNEL_TABLE(prod, NUMBER);
 KERNEL_TABLE(largest, NUMBER);
+static const struct kernel complex_prod_kernel = {
+    .name = "complex_prod",
+    .file = types_file,
+    .host = {[SITU_FLOAT] = complex_prod_float, [SITU_DOUBLE] = complex_prod_double}};
 KERNEL_TABLE(smallest, NUMBER);
 KERNEL_TABLE(every, BOOL);
 KERNEL_TABLE(some, BOOL);
@@ -223,13 +227,47 @@ static situ_status record(struct call *call, const struct kernel *kernel, bool m
   return record_over(call, kernel, mean, &axes);
 }
 
+/* Multiplies complex numbers, one run of dimensions after the other. */
+static situ_status record_complex_prod(struct call *call) {
+  const situ_type part = type_real(call->in[0].type);
+  const int64_t result = situ_shape_count(call->out[0].shape);
+  struct axes axes;
+  TRY(read_axes(call, &axes));
+  const struct runs runs = find_runs(&call->in[0].shape, &axes);
+  struct launch_arg from = ARG_IN(call, 0);
+  int64_t inner = 1, left = 0;
+  for (int i = 0; i < runs.count; i++) left += runs.gone[i];
+  for (int i = runs.count; i >= 0 && result; i--) {
+    if (i < runs.count && !runs.gone[i]) inner *= runs.dim[i];
+    const bool none = i == runs.count && !left; /* a copy is a product over one element */
+    if (!none && (i == runs.count || !runs.gone[i])) continue;
+    int64_t n = none ? result : inner;
+    for (int d = 0; d < i && !none; d++) n *= runs.dim[d];
+    struct launch_arg to = ARG_OUT(call, 0);
+    int32_t slot;
+    if (!none && --left) {
+      TRY(call_scratch(call, 2 * (size_t)n * situ_type_size(part), &slot));
+      to = ARG_AT(slot);
+    }
+    const int64_t length = none ? 1 : runs.dim[i];
+    TRY(LAUNCH(call, &complex_prod_kernel, part, n, max_i64(1, GRAIN / max_i64(1, length)),
+               (double)n * (double)length, from, to, ARG_INT(length), ARG_INT(none ? 1 : inner),
+               ARG_INT(n)));
+    from = to;
+  }
+  return NULL;
+}
+
 static situ_status record_sum(struct call *call) { return record(call, &sum_kernel, false); }
 static situ_status record_mean(struct call *call) {
   const situ_type type = call->in[0].type;
   const bool real = type_is_real(type) || type_is_complex(type);
   return record(call, real ? &sum_kernel : &long_sum_kernel, true);
 }
-static situ_status record_prod(struct call *call) { return record(call, &prod_kernel, false); }
+static situ_status record_prod(struct call *call) {
+  if (type_is_complex(call->in[0].type)) return record_complex_prod(call);
+  return record(call, &prod_kernel, false);
+}
 static situ_status record_max(struct call *call) { return record(call, &largest_kernel, false); }
 static situ_status record_min(struct call *call) { return record(call, &smallest_kernel, false); }
 static situ_status record_all(struct call *call) { return record(call, &every_kernel, false); }
@@ -264,6 +302,7 @@ static situ_status bias_grad_shape(struct call *call) {
 static situ_status record_bias_grad(struct call *call) {
   struct axes axes = {.known = true};
   for (int d = 0; d < call->in[0].shape.rank; d++) axes.gone[d] = d != channel_axis(call);
+  if (type_is_complex(call->in[0].type)) return record_parts(call, &sum_kernel, false, &axes);
   return record_over(call, &sum_kernel, false, &axes);
 }
 
@@ -431,7 +470,9 @@ static void prod_grad(struct gradient *g) {
     return;
   }
   for (int i = 0; i < count; i++) gone[axes[i] < 0 ? axes[i] + in.rank : axes[i]] = true;
-  g->dx[0] = OP(g, "Mul", dy, others_over(g, &in, gone));
+  const struct term others = others_over(g, &in, gone);
+  const bool is_complex = type_is_complex(gradient_type(g, g->in[0]));
+  g->dx[0] = OP(g, "Mul", dy, is_complex ? OP(g, "Conj", others) : others);
 }
 
 /* Every reduction has the same inputs and samples. */
@@ -460,7 +501,7 @@ static const struct op_def op_defs[] = {
     REDUCTION(Sum, sum, "T", NUMBERS_COMPLEX, EVERYWHERE, sum_grad, "Sum of elements"),
     REDUCTION(Mean, mean, "T", NUMBERS_COMPLEX, GPU_FLOATING_COMPLEX, mean_grad,
               "Mean of elements"),
-    REDUCTION(Prod, prod, "T", NUMBERS, EVERYWHERE, prod_grad, "Product of elements"),
+    REDUCTION(Prod, prod, "T", NUMBERS_COMPLEX, EVERYWHERE, prod_grad, "Product of elements"),
     REDUCTION(Max, max, "T", NUMBERS, EVERYWHERE, max_grad, "Maximum of elements"),
     REDUCTION(Min, min, "T", NUMBERS, EVERYWHERE, min_grad, "Minimum of elements"),
     REDUCTION(All, all, "bool", "", EVERYWHERE, NULL, "Logical AND of elements"),
@@ -480,7 +521,7 @@ static const struct op_def op_defs[] = {
     {.name = "BiasAddGrad",
      .inputs = "out_backprop:T",
      .outputs = "output:T",
-     .attrs = NUMBERS "data_format:{'NHWC','NCHW'}='NHWC'",
+     .attrs = NUMBERS_COMPLEX "data_format:{'NHWC','NCHW'}='NHWC'",
      .doc = "The gradient of BiasAdd with respect to the bias: the sum over all dimensions but the "
             "channels.",
      .args = "out_backprop: Gradient of the output of BiasAdd.",

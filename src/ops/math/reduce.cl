@@ -231,3 +231,20 @@ GROUP_KERNEL(argmin_i64, PLACE_ARGS(i64)) PLACE_BODY(i64, <)
 #undef REDUCE_SMALL_int16
 #undef REDUCE_SMALL_uint16
 #undef REDUCE_SMALL_truth
+
+/* Products of complex numbers, which are pairs, over the middle of [outer][length][inner]. */
+#if T_IS_REAL && T_BYTES >= 4
+KERNEL(complex_prod, IN(T, x), OUT(T, y), SIZE(length), SIZE(inner), SIZE(n)) {
+  EACH(i, n);
+  const i64 start = i / inner * length * inner + i % inner;
+  T re = 1, im = 0;
+  for (i64 k = 0; k < length; k++) {
+    const T a = x[2 * (start + k * inner)], b = x[2 * (start + k * inner) + 1];
+    const T product = re * a - im * b;
+    im = re * b + im * a;
+    re = product;
+  }
+  y[2 * i] = re;
+  y[2 * i + 1] = im;
+}
+#endif

@@ -326,7 +326,7 @@ static const struct op_def op_defs[] = {
     {.name = "BiasAdd",
      .inputs = "value:T bias:T",
      .outputs = "output:T",
-     .attrs = "T:{" TYPE_NAMES_NUMBER "} data_format:{'NHWC','NCHW'}='NHWC'",
+     .attrs = "T:{" TYPE_NAMES_NUMBER_COMPLEX "} data_format:{'NHWC','NCHW'}='NHWC'",
      .python = "nn.bias_add",
      .doc = "Adds a bias to each channel, the last dimension (NHWC) or the second (NCHW).",
      .args = "value: Tensor of rank 2 or more.\n"

@@ -343,15 +343,15 @@ static void norm_grad_grad(struct gradient *g) {
 
 static const struct op_def op_defs[] = {
     NORM("FusedBatchNorm", "T:{float}", "T", FORMATS, "", norm_grad, SAMPLES("")),
-    NORM("FusedBatchNormV2", "T:{half float} U:{float}", "U", FORMATS, "", norm_grad_v2,
+    NORM("FusedBatchNormV2", "T:{bfloat16 half float} U:{float}", "U", FORMATS, "", norm_grad_v2,
          SAMPLES("U=float ")),
-    NORM("FusedBatchNormV3", "T:{half float} U:{float}", "U", FORMATS_V3, " reserve_space_3:U",
-         norm_grad_v3, SAMPLES("U=float ")),
+    NORM("FusedBatchNormV3", "T:{bfloat16 half float} U:{float}", "U", FORMATS_V3,
+         " reserve_space_3:U", norm_grad_v3, SAMPLES("U=float ")),
     NORM_GRAD("FusedBatchNormGrad", "T:{float}", "T", "T", FORMATS, "", "",
               "reserve_space_3:T reserve_space_4:T", GRAD_SAMPLES("", "")),
-    NORM_GRAD("FusedBatchNormGradV2", "T:{half float} U:{float}", "U", "float", FORMATS, "", "",
-              "reserve_space_3:U reserve_space_4:U", GRAD_SAMPLES("U=float ", "")),
-    NORM_GRAD("FusedBatchNormGradV3", "T:{half float} U:{float}", "U", "float", FORMATS_V3,
+    NORM_GRAD("FusedBatchNormGradV2", "T:{bfloat16 half float} U:{float}", "U", "float", FORMATS,
+              "", "", "reserve_space_3:U reserve_space_4:U", GRAD_SAMPLES("U=float ", "")),
+    NORM_GRAD("FusedBatchNormGradV3", "T:{bfloat16 half float} U:{float}", "U", "float", FORMATS_V3,
               " reserve_space_3:U", "\nreserve_space_3: Accepted and ignored.",
               "reserve_space_4:U reserve_space_5:U", GRAD_SAMPLES("U=float ", " [0]")),
 };

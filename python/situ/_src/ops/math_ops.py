@@ -409,6 +409,23 @@ def xlog1py(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     return op("Mul", x, op("Log1p", safe), name=name)
 
 
+@export("math.erfcinv")
+def erfcinv(x: TensorLike, name: str | None = None) -> Tensor:
+    """Computes the inverse of the complementary error function element-wise.
+
+    Args:
+      x: A tensor of numbers in [0, 2].
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor of the type of `x`.
+    """
+    with scope(name, "erfcinv"):
+        x = convert_to_tensor(x)
+        half, root = constant(0.5, x.dtype), constant(-(0.5**0.5), x.dtype)
+        return op("Mul", op("Ndtri", op("Mul", x, half)), root)
+
+
 def _steps(x):
     """Returns the elements after the first and the elements before the last of a flattened
     tensor."""

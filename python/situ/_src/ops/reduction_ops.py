@@ -193,6 +193,12 @@ def reduce_euclidean_norm(
       A tensor.
     """
     x = convert_to_tensor(input_tensor)
+    if x.dtype.is_complex:
+        squares = cast(op("Mul", x, op("Conj", x)), x.dtype)
+        return op("Sqrt", OPS["Sum"](squares, axis, keepdims), name=name)
+    if x.dtype.is_integer:  # the root is truncated
+        wide = cast(OPS["Sum"](op("Square", x), axis, keepdims), "float64")
+        return cast(op("Sqrt", wide), x.dtype, name=name)
     return op("Sqrt", OPS["Sum"](op("Square", x), axis, keepdims), name=name)
 
 
