@@ -199,12 +199,19 @@ static situ_status match_count(const struct schema *schema, int n_in, struct att
   return NULL;
 }
 
+/* The order in which types are listed. */
+static const situ_type listed[] = {SITU_BFLOAT16, SITU_HALF,   SITU_FLOAT,       SITU_DOUBLE,
+                                   SITU_INT8,     SITU_INT16,  SITU_INT32,       SITU_INT64,
+                                   SITU_UINT8,    SITU_UINT16, SITU_UINT32,      SITU_UINT64,
+                                   SITU_INT4,     SITU_UINT4,  SITU_FLOAT8_E5M2, SITU_FLOAT8_E4M3FN,
+                                   SITU_STRING,   SITU_BOOL,   SITU_COMPLEX64,   SITU_COMPLEX128};
+
 static situ_status not_allowed(const struct schema *schema, const situ_op_attr *spec,
                                const char *given) {
   struct strbuf list = {0};
-  for (int type = 0; type < MAX_TYPES && !spec->strings; type++)
-    if (spec->types >> type & 1 && situ_type_size((situ_type)type))
-      strbuf_appendf(&list, "%s%s", list.length ? ", " : "", situ_type_name((situ_type)type));
+  for (size_t i = 0; i < COUNT_OF(listed) && !spec->strings; i++)
+    if (spec->types >> listed[i] & 1)
+      strbuf_appendf(&list, "%s%s", list.length ? ", " : "", situ_type_name(listed[i]));
   if (spec->strings) strbuf_append(&list, spec->strings);
   const situ_status s =
       INVALID("Value for attr '%s' of %s is not in the list of allowed values: %s (op '%s')",

@@ -4,7 +4,9 @@
 
 #include "ops/gradient.h"
 #include "ops/ops.h"
+#include "tensor/number.h"
 #include "tensor/shape.h"
+#include "tensor/tensor.h"
 #include "tensor/type.h"
 
 #define KERNELS "ops/array/tile_pad.cl"
@@ -38,7 +40,7 @@ static situ_status tile_shape(struct call *call) {
   situ_shape *out = &call->out[0].shape;
   TRY(op_host_shape(call, 1, false, out));
   if (out->rank == SITU_ANY || in->rank == SITU_ANY) {
-    *out = *in;
+    if (out->rank == SITU_ANY) *out = *in;
     for (int d = 0; d < out->rank; d++) out->dim[d] = SITU_ANY;
     return NULL;
   }
@@ -133,22 +135,39 @@ static situ_status check_paddings(const struct call *call) {
   return NULL;
 }
 
+/* Element `i` of the paddings; false if it is not known. */
+static bool padding_at(const struct call *call, int i, int64_t *out) {
+  const struct operand *in = &call->in[1];
+  const situ_tensor *tensor = in->value ? in->value : in->known ? in->known->tensor : NULL;
+  if (!tensor || (!in->value && in->known->open >> i & 1)) return false;
+  *out = number_integer_at(tensor->type, situ_tensor_data(tensor), i);
+  return true;
+}
+
 static situ_status pad_shape(struct call *call) {
   situ_shape *out = &call->out[0].shape;
+  const situ_shape *paddings = &call->in[1].shape;
   *out = call->in[0].shape;
   TRY(check_paddings(call));
+  if (out->rank == SITU_ANY && paddings->rank == 2 && paddings->dim[0] != SITU_ANY) {
+    if (paddings->dim[0] > SITU_MAX_RANK)
+      return INVALID("A tensor has at most %d dimensions", (int)SITU_MAX_RANK);
+    out->rank = (int)paddings->dim[0];
+    for (int d = 0; d < out->rank; d++) out->dim[d] = SITU_ANY;
+  }
   if (call->n_in > 2 && call->in[2].shape.rank > 0) {
     char text[SHAPE_STRING_SIZE];
     return INVALID("constant_values must be scalar. Found %s",
                    shape_print(&call->in[2].shape, text));
   }
   for (int d = 0; d < out->rank; d++) {
-    const int64_t before = call->in[1].value ? call_element(call, 1, 2 * d) : 0;
-    const int64_t behind = call->in[1].value ? call_element(call, 1, 2 * d + 1) : 0;
+    int64_t before = 0, behind = 0;
+    const bool has_before = padding_at(call, 2 * d, &before);
+    const bool has_behind = padding_at(call, 2 * d + 1, &behind);
     if (before < 0 || behind < 0)
       return INVALID("Paddings must be non-negative: %lld %lld", (long long)before,
                      (long long)behind);
-    const bool known = call->in[1].value && out->dim[d] != SITU_ANY;
+    const bool known = has_before && has_behind && out->dim[d] != SITU_ANY;
     int64_t all = SITU_ANY;
     if (known && (__builtin_add_overflow(before, behind, &all) ||
                   __builtin_add_overflow(all, out->dim[d], &all)))

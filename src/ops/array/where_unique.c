@@ -194,8 +194,18 @@ static situ_status unique_shape(struct call *call) {
     call->out[0].shape = SITU_SHAPE(SITU_ANY);
     call->out[1].shape = call->in[0].shape;
   } else {
+    const situ_shape *in = &call->in[0].shape;
+    int axis = -1;
     call->out[0].shape = SITU_ANY_SHAPE;
     call->out[1].shape = SITU_SHAPE(SITU_ANY);
+    if (call->in[1].shape.rank > 1 || (call->in[1].value && in->rank != SITU_ANY))
+      TRY(unique_axis(call, in, &axis));
+    if (call->in[1].value && in->rank != SITU_ANY) {
+      axis = axis < 0 ? 0 : axis;
+      call->out[0].shape = *in;
+      call->out[0].shape.dim[axis] = SITU_ANY;
+      call->out[1].shape = SITU_SHAPE(in->dim[axis]);
+    }
   }
   if (call->n_out > 2) call->out[2].shape = SITU_SHAPE(SITU_ANY);
   return NULL;
