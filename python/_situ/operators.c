@@ -51,7 +51,11 @@ int operators_prepare(void) {
 /* Returns whether a value is a composite tensor, such as a SparseTensor, with operators of its own.
  */
 static bool is_composite(PyObject *value) {
-  return PyObject_HasAttrString((PyObject *)Py_TYPE(value), "_situ_parts_");
+  PyObject *type, *error, *trace;
+  PyErr_Fetch(&type, &error, &trace); /* looking an attribute up clears the exception */
+  const bool found = PyObject_HasAttrString((PyObject *)Py_TYPE(value), "_situ_parts_");
+  PyErr_Restore(type, error, trace);
+  return found;
 }
 
 /* Returns NotImplemented if the other operand cannot be converted, so that Python tries its

@@ -89,8 +89,8 @@ static void wrong_calls_are_refused(void **state) {
   refused("Add", "fff", NULL, none, "takes 2 inputs");
   refused(
       "Mul", "ss", NULL, none,
-      "Value for attr 'T' of string is not in the list of allowed values: float, double, int32, "
-      "uint8, int16, int8, complex64, int64, bfloat16, uint16, complex128, half, uint32, uint64");
+      "Value for attr 'T' of string is not in the list of allowed values: bfloat16, half, float, "
+      "double, int8, int16, int32, int64, uint8, uint16, uint32, uint64, complex64, complex128");
   refused("ConcatV2", "fi", NULL, none, "must be at least minimum 2");
   refused("Unpack", "f", NULL, none, "missing attr 'num'");
   refused("BiasAdd", "ff", "data_format",
