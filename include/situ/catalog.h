@@ -35,8 +35,10 @@ typedef struct situ_op_attr {
   const char *default_value; /* as in the definition: "1", "float", "'SAME'"; NULL: none */
   uint32_t types;            /* of types: bit i allows situ_type i; all ones: any */
   const char *strings;       /* of a string: the allowed values, "'SAME','VALID'"; NULL: any */
-  int64_t minimum;           /* of an int; INT64_MIN: none */
-  bool inferred;             /* from the inputs: callers do not pass it */
+  int64_t minimum,
+      maximum; /* of an int, or of the elements of a list; INT64_MIN, INT64_MAX: none */
+  int64_t min_length, max_length; /* of a list; 0, INT64_MAX: any */
+  bool inferred;                  /* from the inputs: callers do not pass it */
 } situ_op_attr;
 
 /* An op definition. All strings and arrays are static. */

@@ -169,7 +169,7 @@ situ_status host_op_call_compute(const struct frame *frame, struct host_op_call 
   situ_tensor **out = call_data->tensors + op->n_in;
   const bool of_strings = schema_computes_strings(node->schema, node->attrs);
   if (!node->schema->op->compute && !of_strings) return run_string_kernels(&call, out);
-  TRY(node->schema->op->shape(&call));
+  TRY(call_infer_shapes(&call));
   struct compute compute = {.call = &call,
                             .in = call_data->tensors,
                             .out = out,

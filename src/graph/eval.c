@@ -72,7 +72,7 @@ static situ_status run_launches(struct evaluation *e) {
 }
 
 static situ_status record_and_run(struct evaluation *e, struct call *call, situ_tensor **results) {
-  TRY(call->schema->op->shape(call));
+  TRY(call_infer_shapes(call));
   TRY(allocate_outputs(call, results));
   for (int i = 0; i < call->n_in; i++) call->in[i].slot = i;
   e->recorder = (struct recorder){
@@ -85,7 +85,7 @@ static situ_status record_and_run(struct evaluation *e, struct call *call, situ_
 
 /* The output of an alias shares its input's memory. */
 static situ_status share_input(struct call *call, situ_tensor **results) {
-  TRY(call->schema->op->shape(call));
+  TRY(call_infer_shapes(call));
   return tensor_reshape(call->in[0].value, call->out[0].shape, &results[0]);
 }
 

@@ -79,12 +79,11 @@ static situ_status describe_shape_error(situ_status status, const struct call *c
 }
 
 static situ_status call_shape_function(struct call *call) {
-  const struct op_def *op = call->schema->op;
   for (int i = 0; i < call->n_out; i++)
     call->out[i] = (struct operand){.type = schema_output_type(call->schema, call->attrs, i),
                                     .slot = -1,
                                     .shape = SITU_ANY_SHAPE};
-  situ_status status = op->shape ? op->shape(call) : NULL;
+  situ_status status = call_infer_shapes(call);
   for (int i = 0; !status && i < call->n_out; i++) status = shape_check(&call->out[i].shape);
   if (!status) return NULL;
   return call->building ? describe_shape_error(status, call) : call_describe_error(call, status);

@@ -175,7 +175,7 @@ static situ_status infer_shapes(struct builder *builder, const struct node *node
   situ_shape *shapes = ARENA_ARRAY(&builder->scratch, situ_shape, node->n_outputs + 1);
   if (builder->scratch.failed) return NO_MEMORY();
   struct call call = values_make_call(builder, node, in, out);
-  TRY(status_at_node(call_describe_error(&call, node->schema->op->shape(&call)), node->name));
+  TRY(status_at_node(call_describe_error(&call, call_infer_shapes(&call)), node->name));
   for (int32_t i = 0; i < node->n_outputs; i++) {
     char shape[256];
     if (!shape_is_known(&out[i].shape) && !builder_is_host_op(node))

@@ -90,6 +90,17 @@ situ_status call_describe_error(const struct call *call, situ_status status) {
   return status;
 }
 
+/* While a graph is built, TensorFlow's shape inference reports what is wrong; while it runs, the
+ * kernels do, each in its own words, which the shape function has. */
+situ_status call_infer_shapes(struct call *call) {
+  const situ_status wrong = port_shapes_check(call);
+  if (wrong && call->building) return wrong;
+  const situ_status status = call->schema->op->shape(call);
+  if (!wrong || !status) return wrong ? wrong : status;
+  situ_status_release(wrong);
+  return status;
+}
+
 /* Recording */
 
 /* Room for one more element of an array in the recorder's arena, which doubles when full. */

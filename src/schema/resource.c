@@ -141,7 +141,8 @@ situ_status resource_of(const situ_tensor *handle, const struct resource_kind *k
   if (!cell || situ_shape_count(situ_tensor_shape(handle)) < 1 || !*cell)
     return INVALID("A handle of a %s was expected.", kind ? kind->name : "resource");
   if (kind && (*cell)->kind != kind)
-    return INVALID("'%s' is a %s, not a %s.", (*cell)->name, (*cell)->kind->name, kind->name);
+    return INVALID("'%s' is a %s, not a %s.", (*cell)->name ? (*cell)->name : "",
+                   (*cell)->kind->name, kind->name);
   *out = *cell;
   return NULL;
 }

@@ -237,20 +237,48 @@ static situ_status check_type(const struct schema *schema, const situ_op_attr *s
   return not_allowed(schema, spec, is_type ? situ_type_name((situ_type)type) : "unknown type");
 }
 
+static situ_status check_integer(const struct schema *schema, const situ_op_attr *spec,
+                                 int64_t value) {
+  const bool is_narrow = spec->maximum == INT32_MAX;
+  if (value > spec->maximum || (is_narrow && value < INT32_MIN))
+    return INVALID("Attr %s has value %lld out of range for an int32 (op '%s')", spec->name,
+                   (long long)value, schema->op->name);
+  if (value >= spec->minimum) return NULL;
+  return INVALID("Value for attr '%s' of %lld must be at least minimum %lld (op '%s')", spec->name,
+                 (long long)value, (long long)spec->minimum, schema->op->name);
+}
+
+static situ_status check_length(const struct schema *schema, const situ_op_attr *spec,
+                                int64_t length) {
+  if (length < spec->min_length)
+    return INVALID("Length for attr '%s' of %lld must be at least minimum %lld (op '%s')",
+                   spec->name, (long long)length, (long long)spec->min_length, schema->op->name);
+  if (length <= spec->max_length) return NULL;
+  return INVALID("Length for attr '%s' of %lld must be %lld (op '%s')", spec->name,
+                 (long long)length, (long long)spec->max_length, schema->op->name);
+}
+
 static situ_status check_value(const struct schema *schema, const situ_op_attr *spec,
                                const struct attr_value *value) {
   switch (value->kind) {
     case SITU_ATTR_TYPE:
       return check_type(schema, spec, value->type);
     case SITU_ATTR_TYPES:
-      for (int i = 0; i < value->list.count; i++)
+      TRY(check_length(schema, spec, value->list.count));
+      for (int64_t i = 0; i < value->list.count; i++)
         TRY(check_type(schema, spec, value->list.items[i]));
       return NULL;
     case SITU_ATTR_INT:
-      if (value->integer >= spec->minimum) return NULL;
-      return INVALID("Value for attr '%s' of %lld must be at least minimum %lld (op '%s')",
-                     spec->name, (long long)value->integer, (long long)spec->minimum,
-                     schema->op->name);
+      return check_integer(schema, spec, value->integer);
+    case SITU_ATTR_INTS:
+      TRY(check_length(schema, spec, value->list.count));
+      for (int64_t i = 0; i < value->list.count; i++)
+        TRY(check_integer(schema, spec, value->list.items[i]));
+      return NULL;
+    case SITU_ATTR_FLOATS:
+      return check_length(schema, spec, value->reals.count);
+    case SITU_ATTR_SHAPES:
+      return check_length(schema, spec, value->shapes.count);
     case SITU_ATTR_STRING:
       if (!spec->strings || (value->text && is_word(spec->strings, value->text))) return NULL;
       return not_allowed(schema, spec, value->text);

@@ -6,14 +6,17 @@
  * Grammar of the strings of an op definition (items separated by blanks):
  *   inputs, outputs:  name:T | name:float (a fixed type) | name:N*T (a list) | name:&T (a
  *                     reference) | name:@T (the handle of a variable of that type; @resource: of
- *                     any). An op definition sees such an input as the variable itself.
+ *                     any). An op definition sees such an input as the variable itself. The shape
+ *                     of an input may follow: name:T[n,4]; see port_shape.h
  *   attrs:            NAME:KIND[=DEFAULT]; KIND is one of int float bool type shape string tensor
  *                     list(int) list(float) list(type) list(shape) func, or a set of types
  *                     {float double} (kind type), a list of such types list({float double}) (kind
  *                     list(type)), or a set of strings {'SAME','VALID'} (kind string). A type
  *                     attribute that an input mentions, and the N of a list, are inferred from the
- *                     inputs. int>=1 sets a minimum. A default: 3, 0.5, true, float, 'SAME', [1,2],
- *                     <unknown>
+ *                     inputs. int>=1 sets a minimum, list(int)>=4 that of the length, and
+ *                     list(int)[4] the length. int32 and list(int32) are ints that the op narrows
+ *                     to 32 bits: others are refused. A default: 3, 0.5, true, float, 'SAME',
+ *                     [1,2], <unknown>
  *   devices:          KIND | KIND(type type ...): the types of the first type attribute that have a
  *                     kernel there
  */
@@ -22,6 +25,7 @@
 #define SITU_SCHEMA_SCHEMA_H
 
 #include "schema/op_def.h"
+#include "schema/port_shape.h"
 #include "situ/catalog.h"
 
 enum { MAX_KINDS = 8 };
@@ -33,11 +37,13 @@ struct schema {
   int n_inputs, n_outputs, n_attrs;
   situ_op_port *inputs, *outputs;
   situ_op_attr *attrs;
-  struct attr_value *defaults;    /* per attribute; kind NONE: required */
-  int device_type_attr;           /* the attribute whose type selects the kernel; or -1 */
-  bool has_handles;               /* an input is the handle of a variable */
-  const char *kinds[MAX_KINDS];   /* device kinds in order of definition, NULL-terminated */
-  uint32_t kind_types[MAX_KINDS]; /* types with a kernel there, as bits; all ones: unrestricted */
+  struct port_shape *input_shapes; /* per input */
+  struct attr_value *defaults;     /* per attribute; kind NONE: required */
+  int device_type_attr;            /* the attribute whose type selects the kernel; or -1 */
+  bool has_handles;                /* an input is the handle of a variable */
+  bool has_shapes;                 /* an input has a shape in the op definition */
+  const char *kinds[MAX_KINDS];    /* device kinds in order of definition, NULL-terminated */
+  uint32_t kind_types[MAX_KINDS];  /* types with a kernel there, as bits; all ones: unrestricted */
 };
 
 /* The schema of an op, or NULL if there is no such op. */

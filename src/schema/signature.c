@@ -2,6 +2,7 @@
  * signature.c: parses op definitions; the grammar is in schema.h. */
 #include "schema/signature.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,6 +98,17 @@ static size_t read_set(struct word rest, struct arena *arena, situ_op_attr *out)
   return quoted || out->types ? before + set.length + 2 + !!before : 0;
 }
 
+/* Reads "int32" or "list(int32)"; returns its length, 0 if there is none. */
+static size_t read_narrow(struct word rest, situ_op_attr *out) {
+  static const char one[] = "int32", list[] = "list(int32)";
+  const bool is_list = !strncmp(rest.at, list, strlen(list));
+  if (!is_list && strncmp(rest.at, one, strlen(one)) != 0) return 0;
+  out->kind = is_list ? SITU_ATTR_INTS : SITU_ATTR_INT;
+  out->minimum = INT32_MIN;
+  out->maximum = INT32_MAX;
+  return strlen(is_list ? list : one);
+}
+
 /* Reads the kind in front of *rest, with its set, and goes past it. */
 static bool read_kind(struct word *rest, struct arena *arena, situ_op_attr *out) {
   static const char *const words[] = {
@@ -106,6 +118,7 @@ static bool read_kind(struct word *rest, struct arena *arena, situ_op_attr *out)
   };
   size_t length = read_set(*rest, arena, out);
   if (rest->at[0] == '{' && !length) return false;
+  if (!length) length = read_narrow(*rest, out);
   for (size_t i = 0; !length && i < COUNT_OF(words); i++) {
     if (strncmp(rest->at, words[i], strlen(words[i]))) continue;
     length = strlen(words[i]);
@@ -129,23 +142,51 @@ static situ_status read_default(const struct op_def *op, struct word text, struc
   return NULL;
 }
 
+/* Reads ">=1" or "[4]" and goes past it; returns where ">=1" starts, or NULL. */
+static const char *read_bounds(struct word *rest, situ_op_attr *out) {
+  const bool is_minimum = rest->length > 2 && !memcmp(rest->at, ">=", 2);
+  if (!is_minimum && (!rest->length || *rest->at != '[')) return NULL;
+  const char *start = rest->at;
+  char *end;
+  const int64_t number = strtoll(start + 1 + is_minimum, &end, 10);
+  if (out->kind == SITU_ATTR_INT)
+    out->minimum = number;
+  else
+    out->min_length = number;
+  if (!is_minimum) out->max_length = number;
+  end += !is_minimum && *end == ']';
+  rest->length -= (size_t)(end - start);
+  rest->at = end;
+  return is_minimum ? start : NULL;
+}
+
+/* The type of an attribute as catalogues show it: "int>=1" for "int32>=1". */
+static const char *type_text(struct arena *arena, struct word kind, const char *bounds,
+                             const char *end) {
+  static const char narrow[] = "int32";
+  const char *at = kind.length < strlen(narrow) ? NULL : kind.at;
+  const size_t list = at && !strncmp(at, "list(", 5) ? 5 : 0;
+  char text[64];
+  if (!at || strncmp(at + list, narrow, strlen(narrow)))
+    return arena_strndup(arena, kind.at, bounds ? (size_t)(end - kind.at) : kind.length);
+  snprintf(text, sizeof text, "%s%.*s", list ? "list(int)" : "int",
+           bounds ? (int)(end - bounds) : 0, bounds ? bounds : "");
+  return arena_strndup(arena, text, strlen(text));
+}
+
 static situ_status read_attr(const struct op_def *op, struct word word, struct arena *arena,
                              situ_op_attr *out, struct attr_value *value) {
   struct word name, rest;
   out->types = UINT32_MAX;
   out->minimum = INT64_MIN;
+  out->max_length = out->maximum = INT64_MAX;
   if (!cut(word, &name, &rest)) return unreadable(op, "attribute", word);
   struct word type = rest;
   if (!read_kind(&rest, arena, out)) return unreadable(op, "attribute", word);
-  if (rest.length > 2 && !memcmp(rest.at, ">=", 2)) {
-    char *end;
-    out->minimum = strtoll(rest.at + 2, &end, 10);
-    rest.length -= (size_t)(end - rest.at);
-    rest.at = end;
-  }
   type.length -= rest.length;
+  const char *bounds = read_bounds(&rest, out);
+  out->type = type_text(arena, type, bounds, rest.at);
   out->name = copy(arena, name);
-  out->type = copy(arena, type);
   return read_default(op, rest, arena, out, value);
 }
 
@@ -181,8 +222,17 @@ static bool read_type(struct word text, const struct schema *schema, situ_op_por
   return out->is_handle ? is(text, out->type_name) : out->type != SITU_NO_TYPE;
 }
 
+/* Cuts the shape off "T[n,4]" and returns it; its length is 0 if there is none. */
+static struct word cut_shape(struct word *type) {
+  const char *open = memchr(type->at, '[', type->length);
+  const size_t length = open ? (size_t)(open - type->at) : type->length;
+  const struct word shape = {type->at + length, type->length - length};
+  type->length = length;
+  return shape;
+}
+
 static bool read_port(struct word word, struct arena *arena, const struct schema *schema,
-                      situ_op_port *out) {
+                      situ_op_port *out, struct word *shape) {
   struct word name, rest;
   out->type_attr = out->number_attr = out->handle_attr = -1;
   if (!cut(word, &name, &rest)) return false;
@@ -199,19 +249,41 @@ static bool read_port(struct word word, struct arena *arena, const struct schema
   out->is_ref = rest.length && *rest.at == '&';
   rest.at += out->is_ref || out->is_handle;
   rest.length -= out->is_ref || out->is_handle;
+  *shape = cut_shape(&rest);
   return read_type(rest, schema, out);
 }
 
 static situ_status read_ports(const struct op_def *op, const char *text, struct arena *arena,
-                              const struct schema *schema, int *count, situ_op_port **ports) {
+                              const struct schema *schema, int *count, situ_op_port **ports,
+                              struct port_shape **shapes) {
+  struct port_symbols symbols = {0};
   if (!text) text = "";
   *count = count_words(text);
   *ports = ARENA_ARRAY(arena, situ_op_port, *count);
-  if (!*ports) return NO_MEMORY();
+  *shapes = ARENA_ARRAY(arena, struct port_shape, *count);
+  if (!*ports || !*shapes) return NO_MEMORY();
   for (int i = 0; i < *count; i++) {
     const struct word word = signature_word(&text);
-    if (!read_port(word, arena, schema, &(*ports)[i])) return unreadable(op, "port", word);
+    struct word shape;
+    if (!read_port(word, arena, schema, &(*ports)[i], &shape)) return unreadable(op, "port", word);
+    if (shape.length &&
+        !port_shape_parse(shape.at, shape.length, schema, &symbols, arena, &(*shapes)[i]))
+      return unreadable(op, "shape of port", word);
   }
+  return NULL;
+}
+
+/* Reads both lists of ports; only inputs have shapes. */
+static situ_status read_all_ports(const struct op_def *op, struct arena *arena,
+                                  struct schema *out) {
+  struct port_shape *outputs;
+  TRY(read_ports(op, op->inputs, arena, out, &out->n_inputs, &out->inputs, &out->input_shapes));
+  TRY(read_ports(op, op->outputs, arena, out, &out->n_outputs, &out->outputs, &outputs));
+  for (int i = 0; i < out->n_inputs; i++)
+    out->has_shapes = out->has_shapes || out->input_shapes[i].count;
+  for (int i = 0; i < out->n_outputs; i++)
+    if (outputs[i].count)
+      return INTERNAL("Op '%s': the shape function sets the shapes of outputs", op->name);
   return NULL;
 }
 
@@ -269,8 +341,7 @@ situ_status signature_parse(const struct op_def *op, struct arena *arena, struct
   if (!op->name || !op->doc || !op->shape)
     return INTERNAL("Op '%s': name, doc and shape must be there", op->name ? op->name : "?");
   TRY(read_attrs(op, arena, out));
-  TRY(read_ports(op, op->inputs, arena, out, &out->n_inputs, &out->inputs));
-  TRY(read_ports(op, op->outputs, arena, out, &out->n_outputs, &out->outputs));
+  TRY(read_all_ports(op, arena, out));
   TRY(read_host(op, out));
   TRY(read_devices(op, arena, out));
   mark_inferred(out);

@@ -27,7 +27,7 @@ _LIST_FIELDS = {
 def _kind(text):
     """Returns the type of an attribute as OpDefs name it, such as "int" or "list(type)"."""
     if text.startswith("list("):
-        return f"list({_kind(text[5:-1])})"
+        return f"list({_kind(text.partition('>')[0][5:-1])})"
     if text.startswith("{"):
         return "string" if "'" in text else "type"
     return text.partition(">")[0]
