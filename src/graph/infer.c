@@ -12,6 +12,7 @@
 #include "graph/static_values.h"
 #include "graph/scope.h"
 #include "graph/variable.h"
+#include "schema/port_shape.h"
 #include "tensor/shape.h"
 
 /* Shapes */

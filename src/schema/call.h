@@ -91,10 +91,6 @@ int64_t call_element(const struct call *call, int input, int64_t index);
 /* Adds the types and shapes of the inputs to an error. */
 situ_status call_describe_error(const struct call *call, situ_status status) SITU_MUST_USE;
 
-/* Infers the output shapes of a call: checks the inputs, calls the shape function of the op and
- * checks what it returns. The only caller of shape functions. */
-situ_status call_infer_shapes(struct call *call) SITU_MUST_USE;
-
 /* Records a kernel launch; arguments are copied; `bytes` and `node` are filled in. A launch
  * without work items is not recorded. */
 situ_status call_launch(struct call *call, const struct launch *launch) SITU_MUST_USE;

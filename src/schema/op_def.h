@@ -44,7 +44,7 @@ enum op_flags {
 struct op_def {
   const char *name;    /* "MatMul", as in a GraphDef */
   const char *inputs;  /* "a:T b:T"; a list "inputs:N*T"; fixed "shape:int32"; a reference "ref:&T";
-                          a handle "resource:@T"; the shape may follow: "size:int32[2]" */
+                          a handle "resource:@T"; a shape "x:T[n,4]" */
   const char *outputs; /* "product:T" */
   const char *attrs;   /* "T:{half float double} transpose_a:bool=false"; grammar in schema.h */
   const char *python;  /* names under tf: "matmul linalg.matmul" */

@@ -42,12 +42,17 @@ struct port_symbols {
   int count;
 };
 
-/* Parses "[n,4]|[4]" of `length` characters. Returns false if it cannot be read. */
+/* Parses "[n,4]|[4]" of `length` characters; names of int attributes of the schema stand for their
+ * values. Returns false if it cannot be read. */
 bool port_shape_parse(const char *text, size_t length, const struct schema *schema,
                       struct port_symbols *symbols, struct arena *arena, struct port_shape *out);
 
 /* Fails unless the inputs of a call, as far as their shapes are known, have the shapes that its op
  * definition demands. The errors are those of TensorFlow's shape inference. */
 situ_status port_shapes_check(const struct call *call) SITU_MUST_USE;
+
+/* Infers the output shapes of a call: checks the inputs and calls the shape function of the op
+ * (call.c). The only caller of shape functions. */
+situ_status call_infer_shapes(struct call *call) SITU_MUST_USE;
 
 #endif

@@ -420,7 +420,7 @@ static const struct op_def op_defs[] = {
      .record = record_split,
      .grad = split_equal_grad},
     {.name = "SplitV",
-     .inputs = "value:T size_splits:Tlen split_dim:int32",
+     .inputs = "value:T size_splits:Tlen[?] split_dim:int32",
      .outputs = "output:num_split*T",
      .attrs = "num_split:int>=1 T:{" ALL_TYPES "} Tlen:{int8 int32 int64}=int64",
      .doc = "Splits a tensor into parts of given sizes along a dimension.",

@@ -141,7 +141,7 @@ static void mirror_grad_grad(struct gradient *g) {
 
 static const struct op_def op_defs[] = {
     {.name = "MirrorPad",
-     .inputs = "input:T paddings:Tpaddings",
+     .inputs = "input:T paddings:Tpaddings[?,2]",
      .outputs = "output:T",
      .attrs = "T:{" ALL_TYPES "}" MIRROR_ATTRS,
      .doc = "Pads a tensor by reflecting it at its borders.",
@@ -158,7 +158,7 @@ static const struct op_def op_defs[] = {
      .record = record_mirror_pad,
      .grad = mirror_pad_grad},
     {.name = "MirrorPadGrad",
-     .inputs = "input:T paddings:Tpaddings",
+     .inputs = "input:T paddings:Tpaddings[?,2]",
      .outputs = "output:T",
      .attrs = "T:{" TYPE_NAMES_NUMBER_COMPLEX "}" MIRROR_ATTRS,
      .doc = "The gradient of MirrorPad: each element is the sum of its copies.",

@@ -404,7 +404,7 @@ static void reverse_grad(struct gradient *g) { g->dx[0] = OP(g, "ReverseV2", g->
   "strides: Vector with the step of each slice; may be negative, not 0.\n"
 #define SLICE_ASSIGN(NAME, ref_, outputs_, text)                                               \
   {                                                                                            \
-    .name = NAME, .inputs = ref_ " begin:Index end:Index strides:Index value:T",               \
+    .name = NAME, .inputs = ref_ " begin:Index[k] end:Index[k] strides:Index[k] value:T",      \
     .outputs = outputs_, .attrs = "T:{" NUMERIC "} " SLICE_ATTRS, .host = "begin end strides", \
     .doc = "Assigns a value to the slice ref[begin:end:strides, ...] of a variable" text ".",  \
     .args = SLICE_ARGS "value: New elements, broadcast to the shape of the slice.",            \
@@ -414,7 +414,7 @@ static void reverse_grad(struct gradient *g) { g->dx[0] = OP(g, "ReverseV2", g->
 
 static const struct op_def op_defs[] = {
     {.name = "Slice",
-     .inputs = "input:T begin:Index size:Index",
+     .inputs = "input:T begin:Index[k] size:Index[k]",
      .outputs = "output:T",
      .attrs = "T:{" ALL_TYPES "} Index:{int32 int64}=int32",
      .python = "slice",
@@ -430,7 +430,7 @@ static const struct op_def op_defs[] = {
      .record = record_slice,
      .grad = slice_grad},
     {.name = "StridedSlice",
-     .inputs = "input:T begin:Index end:Index strides:Index",
+     .inputs = "input:T begin:Index[k] end:Index[k] strides:Index[k]",
      .outputs = "output:T",
      .attrs = "T:{" ALL_TYPES "} " SLICE_ATTRS,
      .python = "strided_slice",
@@ -448,7 +448,7 @@ static const struct op_def op_defs[] = {
      .record = record_strided_slice,
      .grad = strided_slice_grad},
     {.name = "StridedSliceGrad",
-     .inputs = "shape:Index begin:Index end:Index strides:Index dy:T",
+     .inputs = "shape:Index begin:Index[k] end:Index[k] strides:Index[k] dy:T",
      .outputs = "output:T",
      .attrs = "T:{" ALL_TYPES "} " SLICE_ATTRS,
      .doc = "The gradient of StridedSlice: zeros of the given shape, with dy at the slice.",
@@ -467,7 +467,7 @@ static const struct op_def op_defs[] = {
     SLICE_ASSIGN("StridedSliceAssign", "ref:&T", "output_ref:&T", "; returns the variable"),
     SLICE_ASSIGN("ResourceStridedSliceAssign", "ref:@T", "", ""),
     {.name = "TensorStridedSliceUpdate",
-     .inputs = "input:T begin:Index end:Index strides:Index value:T",
+     .inputs = "input:T begin:Index[k] end:Index[k] strides:Index[k] value:T",
      .outputs = "output:T",
      .attrs = "T:{" ALL_TYPES "} " SLICE_ATTRS,
      .doc = "A copy of the input in which the slice input[begin:end:strides, ...] is replaced.",
@@ -485,7 +485,7 @@ static const struct op_def op_defs[] = {
      .record = record_slice_update,
      .grad = slice_update_grad},
     {.name = "ReverseV2",
-     .inputs = "tensor:T axis:Tidx",
+     .inputs = "tensor:T axis:Tidx[?]",
      .outputs = "output:T",
      .attrs = "T:{" ALL_TYPES "} Tidx:{int32 int64}=int32",
      .python = "reverse",

@@ -125,7 +125,7 @@ static void fill_grad(struct gradient *g) {
 
 static const struct op_def op_defs[] = {
     {.name = "SparseFillEmptyRows",
-     .inputs = "indices:int64 values:T dense_shape:int64 default_value:T",
+     .inputs = "indices:int64[n,r] values:T[n] dense_shape:int64[r] default_value:T[]",
      .outputs = "output_indices:int64 output_values:T empty_row_indicator:bool "
                 "reverse_index_map:int64",
      .attrs = "T:{" ALL_TYPES "}",

@@ -131,7 +131,7 @@ static situ_status set(const struct compute *compute, bool has_item) {
   TRY(read_integer(compute, 1, &index));
   const bool grows =
       has_item && call_bool(compute->call, "resize_if_index_out_of_bounds") && index >= list->count;
-  if (!grows) TRY(list_elements_check(list, index));
+  if (!grows || index == INT32_MAX) TRY(list_elements_check(list, index));
   TRY(tensor_list_copy(list, grows ? (int)index + 1 : list->count, &changed));
   if (has_item) {
     const situ_status status = compute_keep(compute, 2, &item);
@@ -355,7 +355,7 @@ static void add_grad(struct gradient *g) {
 
 /* Op definitions */
 
-#define HANDLE "input_handle:variant"
+#define HANDLE "input_handle:variant[]"
 #define SHAPE "element_shape:shape_type"
 #define DTYPE "element_dtype:type shape_type:{int32 int64}"
 #define LIST_OP_DEF(op, in, out, attributes, text, shaping, gradient, ...)                    \
@@ -367,7 +367,7 @@ static void add_grad(struct gradient *g) {
 
 static const struct op_def op_defs[] = {
     {.name = "TensorListReserve",
-     .inputs = SHAPE " num_elements:int32",
+     .inputs = SHAPE " num_elements:int32[]",
      .outputs = "handle:variant",
      .attrs = DTYPE,
      .python = "",
@@ -386,14 +386,14 @@ static const struct op_def op_defs[] = {
      .flags = OP_ANYWHERE | OP_NO_GRADIENT,
      .shape = list_shape,
      .compute = compute_length},
-    LIST_OP_DEF("TensorListGetItem", HANDLE " index:int32 element_shape:int32",
+    LIST_OP_DEF("TensorListGetItem", HANDLE " index:int32[] element_shape:int32",
                 "item:element_dtype", "element_dtype:type", "An element of a list.", item_shape,
                 get_grad, compute_get),
-    LIST_OP_DEF("TensorListSetItem", HANDLE " index:int32 item:element_dtype",
+    LIST_OP_DEF("TensorListSetItem", HANDLE " index:int32[] item:element_dtype",
                 "output_handle:variant",
                 "element_dtype:type resize_if_index_out_of_bounds:bool=false",
                 "A copy of a list with one element replaced.", list_shape, set_grad, compute_set),
-    LIST_OP_DEF("TensorListClearItem", HANDLE " index:int32", "output_handle:variant", "",
+    LIST_OP_DEF("TensorListClearItem", HANDLE " index:int32[]", "output_handle:variant", "",
                 "A copy of a list with one element unset, which reads as zeros.", list_shape,
                 clear_grad, compute_clear),
     LIST_OP_DEF("TensorListStack", HANDLE " element_shape:int32", "tensor:element_dtype",

@@ -184,7 +184,7 @@ static void transpose_grad(struct gradient *g) {
 
 static const struct op_def op_defs[] = {
     {.name = "Transpose",
-     .inputs = "x:T perm:Tperm",
+     .inputs = "x:T perm:Tperm[?]",
      .outputs = "y:T",
      .attrs = "T:{" ALL_TYPES "} Tperm:{int32 int64}=int32",
      .python = "transpose linalg.transpose",

@@ -173,7 +173,7 @@ static const struct op_def op_defs[] = {
            "bit-identical on all.",
            same_shapes, compute_all_reduce,
            .args = "inputs: Tensors to reduce, of the same shapes on all ranks."),
-    OP_DEF("RanksBroadcast", "inputs:T", "outputs:T", "T:list(type) root:int=0",
+    OP_DEF("RanksBroadcast", "inputs:T", "outputs:T", "T:list(type) root:int32=0",
            "Broadcasts tensors of one rank to all ranks of a cluster.", same_shapes,
            compute_broadcast, .args = "inputs: Tensors of the same shapes on all ranks."),
     OP_DEF(
@@ -181,11 +181,11 @@ static const struct op_def op_defs[] = {
         "All-gather: concatenates the tensors of all ranks of a cluster along the first dimension.",
         gather_shape, compute_gather,
         .args = "input: Tensor whose shape differs between ranks in the first dimension only."),
-    OP_DEF("RanksSend", "tensor:T", "", "T:{" NUMERIC "} tensor_name:string to_rank:int>=0",
+    OP_DEF("RanksSend", "tensor:T", "", "T:{" NUMERIC "} tensor_name:string to_rank:int32>=0",
            "Sends a tensor to another rank of a cluster.", op_no_shape, compute_send,
            .args = "tensor: Tensor to send."),
     OP_DEF("RanksReceive", "", "tensor:dtype",
-           "dtype:{" NUMERIC "} shape:shape=<unknown> tensor_name:string from_rank:int>=0",
+           "dtype:{" NUMERIC "} shape:shape=<unknown> tensor_name:string from_rank:int32>=0",
            "Receives a tensor from another rank of a cluster; blocks until it arrives.",
            receive_shape, compute_receive),
 };

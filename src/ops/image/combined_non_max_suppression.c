@@ -189,8 +189,9 @@ static situ_status combined_shape(struct call *call) {
 
 static const struct op_def op_defs[] = {
     {.name = "CombinedNonMaxSuppression",
-     .inputs = "boxes:float scores:float max_output_size_per_class:int32 max_total_size:int32 "
-               "iou_threshold:float score_threshold:float",
+     .inputs = "boxes:float[b,n,?,4] scores:float[b,n,c] max_output_size_per_class:int32[] "
+               "max_total_size:int32[] "
+               "iou_threshold:float[] score_threshold:float[]",
      .outputs = "nmsed_boxes:float nmsed_scores:float nmsed_classes:float valid_detections:int32",
      .attrs = "pad_per_class:bool=false clip_boxes:bool=true",
      .python = "",

@@ -280,7 +280,7 @@ static situ_status jpeg_shape_shape(struct call *call) {
 
 #define DECODER(op, names, more, output, attributes, text)                                \
   {                                                                                       \
-    .name = op, .inputs = "contents:string" more, .outputs = "image:" output,             \
+    .name = op, .inputs = "contents:string[]" more, .outputs = "image:" output,           \
     .attrs = "channels:int=0" attributes, .python = names, .doc = text, .devices = "CPU", \
     .flags = OP_NO_GRADIENT, .shape = decode_shape, .compute = compute_decode             \
   }
@@ -297,12 +297,12 @@ static const struct op_def op_defs[] = {
     DECODER("DecodeJpeg", "image.decode_jpeg io.decode_jpeg", "", "uint8", JPEG_ATTRS,
             "Decodes a JPEG image to a tensor [height, width, channels]."),
     DECODER("DecodeAndCropJpeg", "image.decode_and_crop_jpeg io.decode_and_crop_jpeg",
-            " crop_window:int32", "uint8", JPEG_ATTRS, "Decodes a rectangle of a JPEG image."),
+            " crop_window:int32[4]", "uint8", JPEG_ATTRS, "Decodes a rectangle of a JPEG image."),
     DECODER("DecodeImage", "", "", "dtype",
             " dtype:{uint8 uint16 float}=uint8 expand_animations:bool=true",
             "Decodes a JPEG, PNG or BMP image to a tensor [height, width, channels]."),
     {.name = "ExtractJpegShape",
-     .inputs = "contents:string",
+     .inputs = "contents:string[]",
      .outputs = "image_shape:output_type",
      .attrs = "output_type:{int32 int64}=int32",
      .python = "image.extract_jpeg_shape io.extract_jpeg_shape",

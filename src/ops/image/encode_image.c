@@ -71,7 +71,7 @@ static situ_status compute_encode_quality(struct compute *compute) {
 
 static const struct op_def op_defs[] = {
     {.name = "EncodeJpeg",
-     .inputs = "image:uint8",
+     .inputs = "image:uint8[h,w,c]",
      .outputs = "contents:string",
      .attrs = "format:{'','grayscale','rgb'}='' quality:int=95 progressive:bool=false "
               "optimize_size:bool=false chroma_downsampling:bool=true "
@@ -94,7 +94,7 @@ static const struct op_def op_defs[] = {
      .shape = op_scalar_shape,
      .compute = compute_encode},
     {.name = "EncodeJpegVariableQuality",
-     .inputs = "images:uint8 quality:int32",
+     .inputs = "images:uint8[h,w,c] quality:int32[]",
      .outputs = "contents:string",
      .attrs = "",
      .python = "",

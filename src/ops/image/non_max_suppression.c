@@ -166,33 +166,33 @@ static situ_status compute_overlaps(struct compute *compute) {
   }
 
 static const struct op_def op_defs[] = {
-    SUPPRESSION("NonMaxSuppression", "boxes:float scores:float max_output_size:int32",
-                "selected_indices:int32", "iou_threshold:float=0.5",
+    SUPPRESSION("NonMaxSuppression", "boxes:float[n,4] scores:float[n] max_output_size:int32[]",
+                "selected_indices:int32", "iou_threshold:float[]=0.5",
                 "Greedy non-maximum suppression with a constant threshold.", BOX_ARGS, NULL,
                 indices_shape, compute_boxes),
     SUPPRESSION("NonMaxSuppressionV2",
-                "boxes:T scores:T max_output_size:int32 iou_threshold:T_threshold",
+                "boxes:T[n,4] scores:T[n] max_output_size:int32[] iou_threshold:T_threshold[]",
                 "selected_indices:int32", "T:" REALS " T_threshold:" REALS,
                 "Greedy non-maximum suppression with a threshold that is a tensor.", BOX_ARGS, NULL,
                 indices_shape, compute_boxes),
     SUPPRESSION("NonMaxSuppressionV3",
-                "boxes:T scores:T max_output_size:int32 iou_threshold:T_threshold "
-                "score_threshold:T_threshold",
+                "boxes:T[n,4] scores:T[n] max_output_size:int32[] iou_threshold:T_threshold[] "
+                "score_threshold:T_threshold[]",
                 "selected_indices:int32", "T:" REALS " T_threshold:" REALS,
                 "Greedy non-maximum suppression: the indices of the boxes with the best scores "
                 "that do not overlap.",
                 BOX_ARGS SCORE_ARG, NULL, indices_shape, compute_boxes),
     SUPPRESSION("NonMaxSuppressionV4",
-                "boxes:T scores:T max_output_size:int32 iou_threshold:T_threshold "
-                "score_threshold:T_threshold",
+                "boxes:T[n,4] scores:T[n] max_output_size:int32[] iou_threshold:T_threshold[] "
+                "score_threshold:T_threshold[]",
                 "selected_indices:int32 valid_outputs:int32",
                 "T:" REALS " T_threshold:" REALS " pad_to_max_output_size:bool=false",
                 "Greedy non-maximum suppression, with the number of selected boxes.",
                 BOX_ARGS SCORE_ARG PAD_ARG, "max_output_size", padded_shape, compute_boxes),
     SUPPRESSION(
         "NonMaxSuppressionV5",
-        "boxes:T scores:T max_output_size:int32 iou_threshold:T score_threshold:T "
-        "soft_nms_sigma:T",
+        "boxes:T[n,4] scores:T[n] max_output_size:int32[] iou_threshold:T[] score_threshold:T[] "
+        "soft_nms_sigma:T[]",
         "selected_indices:int32 selected_scores:T valid_outputs:int32",
         "T:" REALS " pad_to_max_output_size:bool=false",
         "Greedy or soft non-maximum suppression, with the scores of the selected boxes.",
@@ -201,8 +201,8 @@ static const struct op_def op_defs[] = {
         "max_output_size", padded_shape, compute_boxes),
     SUPPRESSION(
         "NonMaxSuppressionWithOverlaps",
-        "overlaps:float scores:float max_output_size:int32 overlap_threshold:float "
-        "score_threshold:float",
+        "overlaps:float[n,n] scores:float[n] max_output_size:int32[] overlap_threshold:float[] "
+        "score_threshold:float[]",
         "selected_indices:int32", "",
         "Greedy non-maximum suppression of boxes whose overlaps are given.",
         "overlaps: Overlap of each pair of boxes, [n, n].\n"

@@ -119,7 +119,7 @@ static void transform_grad(struct gradient *g) {
 
 static const struct op_def op_defs[] = {
     {.name = "ImageProjectiveTransformV2",
-     .inputs = "images:dtype transforms:float output_shape:int32",
+     .inputs = "images:dtype[b,h,w,c] transforms:float[?,8] output_shape:int32[2]",
      .outputs = "transformed_images:dtype",
      .attrs = IMAGE_ATTRS,
      .python = "",
@@ -134,7 +134,8 @@ static const struct op_def op_defs[] = {
      .record = record_transform,
      .grad = transform_grad},
     {.name = "ImageProjectiveTransformV3",
-     .inputs = "images:dtype transforms:float output_shape:int32 fill_value:float",
+     .inputs =
+         "images:dtype[b,h,w,c] transforms:float[?,8] output_shape:int32[2] fill_value:float[]",
      .outputs = "transformed_images:dtype",
      .attrs = IMAGE_ATTRS,
      .python = "",

@@ -232,7 +232,7 @@ static void scale_grad(struct gradient *g) {
 
 static const struct op_def op_defs[] = {
     {.name = "ScaleAndTranslate",
-     .inputs = "images:T size:int32 scale:float translation:float",
+     .inputs = "images:T[b,h,w,c] size:int32[2] scale:float[2] translation:float[2]",
      .outputs = "resized_images:float",
      .attrs = "T:{int8 uint8 int16 uint16 int32 int64 bfloat16 half float double} " SCALE_ATTRS,
      .python = "",
@@ -245,7 +245,8 @@ static const struct op_def op_defs[] = {
      .compute = compute_scale,
      .grad = scale_grad},
     {.name = "ScaleAndTranslateGrad",
-     .inputs = "grads:T original_image:T scale:float translation:float",
+     .inputs = "grads:T[b,?,?,c] original_image:T[b,h,w,c] scale:float[2] "
+               "translation:float[2]",
      .outputs = "output:T",
      .attrs = "T:{float} " SCALE_ATTRS,
      .python = "",

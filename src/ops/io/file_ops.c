@@ -167,7 +167,7 @@ static situ_status compute_padded_raw(struct compute *compute) {
 
 static const struct op_def op_defs[] = {
     {.name = "ReadFile",
-     .inputs = "filename:string",
+     .inputs = "filename:string[]",
      .outputs = "contents:string",
      .python = "io.read_file read_file",
      .doc = "Reads a whole file.",
@@ -177,7 +177,7 @@ static const struct op_def op_defs[] = {
      .shape = read_shape,
      .compute = compute_read},
     {.name = "WriteFile",
-     .inputs = "filename:string contents:string",
+     .inputs = "filename:string[] contents:string[]",
      .outputs = "",
      .python = "io.write_file write_file",
      .doc = "Writes a file and creates missing directories.",
@@ -213,7 +213,7 @@ static const struct op_def op_defs[] = {
      .shape = decode_raw_shape,
      .compute = compute_decode_raw},
     {.name = "DecodePaddedRaw",
-     .inputs = "input_bytes:string fixed_length:int32",
+     .inputs = "input_bytes:string fixed_length:int32[]",
      .outputs = "output:out_type",
      .attrs = "out_type:{half float double int32 int64 int8 uint8 int16 uint16 bool} "
               "little_endian:bool=true",

@@ -211,7 +211,7 @@ static const struct op_def op_defs[] = {
     OP_DEF("ReaderReadV2", "reader_handle:resource queue_handle:resource",
            "key:string value:string", "", "The next record and its key.", OP_BLOCKS,
            op_scalar_shape, compute_read),
-    OP_DEF("ReaderReadUpToV2", "reader_handle:resource queue_handle:resource num_records:int64",
+    OP_DEF("ReaderReadUpToV2", "reader_handle:resource queue_handle:resource num_records:int64[]",
            "keys:string values:string", "", "The next records and their keys, at most num_records.",
            OP_BLOCKS, up_to_shape, compute_read_up_to),
     OP_DEF("ReaderNumRecordsProducedV2", "reader_handle:resource", "records_produced:int64", "",

@@ -109,7 +109,7 @@ static void lstsq_grad(struct gradient *g) {
 
 static const struct op_def op_defs[] = {
     {.name = "MatrixSolveLs",
-     .inputs = "matrix:T rhs:T l2_regularizer:double",
+     .inputs = "matrix:T rhs:T l2_regularizer:double[]",
      .outputs = "output:T",
      .attrs = "T:{" DENSE_TYPES "} fast:bool=true",
      .python = "",

@@ -223,7 +223,7 @@ static const struct op_def op_defs[] = {
      .record = record_set_diag,
      .grad = set_diag_grad},
     {.name = "MatrixBandPart",
-     .inputs = "input:T num_lower:Tindex num_upper:Tindex",
+     .inputs = "input:T num_lower:Tindex[] num_upper:Tindex[]",
      .outputs = "band:T",
      .attrs = "T:{" NUMERIC "} Tindex:{int32 int64}=int64",
      .python = "linalg.band_part matrix_band_part",

@@ -139,7 +139,7 @@ static void extreme_grad(struct gradient *g) {
 #define UNSORTED(NAME, word, types, grad_, text)                                                  \
   {                                                                                               \
     .name = "UnsortedSegment" #NAME,                                                              \
-    .inputs = "data:T segment_ids:Tindices num_segments:Tnumsegments", .outputs = "output:T",     \
+    .inputs = "data:T segment_ids:Tindices num_segments:Tnumsegments[]", .outputs = "output:T",   \
     .attrs = "T:{" types "} Tindices:{int16 int32 int64}=int32 Tnumsegments:{int32 int64}=int32", \
     .python = "math.unsorted_segment_" #word " unsorted_segment_" #word,                          \
     .doc = text " of the elements of each segment; segments need not be sorted.",                 \

@@ -87,7 +87,7 @@ static void norm_grad(struct gradient *g) {
 
 static const struct op_def op_defs[] = {
     {.name = "BatchNormWithGlobalNormalization",
-     .inputs = "t:T m:T v:T beta:T gamma:T",
+     .inputs = "t:T[b,h,w,c] m:T[c] v:T[c] beta:T[c] gamma:T[c]",
      .outputs = "result:T",
      .attrs = NORM_ATTRS,
      .python = "",
@@ -105,7 +105,7 @@ static const struct op_def op_defs[] = {
      .record = record_norm,
      .grad = norm_grad},
     {.name = "BatchNormWithGlobalNormalizationGrad",
-     .inputs = "t:T m:T v:T gamma:T backprop:T",
+     .inputs = "t:T[b,h,w,c] m:T[c] v:T[c] gamma:T[c] backprop:T[b,h,w,c]",
      .outputs = "dx:T dm:T dv:T db:T dg:T",
      .attrs = NORM_ATTRS,
      .python = "",

@@ -135,7 +135,7 @@ static const struct op_def op_defs[] = {
      .record = record_dense,
      .grad = dense_grad},
     {.name = "SparseSoftmaxCrossEntropyWithLogits",
-     .inputs = "features:T labels:Tlabels",
+     .inputs = "features:T[b,c] labels:Tlabels[b]",
      .outputs = "loss:T backprop:T",
      .attrs = "T:{" TYPE_NAMES_REAL "} Tlabels:{int32 int64}=int64",
      .doc =

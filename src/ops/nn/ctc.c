@@ -313,7 +313,8 @@ situ_status ctc_labels_give(const struct compute *compute, const struct ctc_labe
 
 static const struct op_def op_defs[] = {
     {.name = "CTCLoss",
-     .inputs = "inputs:T labels_indices:int64 labels_values:int32 sequence_length:int32",
+     .inputs = "inputs:T[t,b,c] labels_indices:int64[n,2] labels_values:int32[n] "
+               "sequence_length:int32[b]",
      .outputs = "loss:T gradient:T",
      .attrs = "preprocess_collapse_repeated:bool=false ctc_merge_repeated:bool=true "
               "ignore_longer_outputs_than_inputs:bool=false T:{float double}=float",
@@ -332,7 +333,7 @@ static const struct op_def op_defs[] = {
      .compute = compute_loss,
      .grad = loss_grad},
     {.name = "CTCGreedyDecoder",
-     .inputs = "inputs:T sequence_length:int32",
+     .inputs = "inputs:T[t,b,c] sequence_length:int32[b]",
      .outputs = "decoded_indices:int64 decoded_values:int64 decoded_shape:int64 log_probability:T",
      .attrs = "merge_repeated:bool=false blank_index:int=-1 T:{float double}=float",
      .doc = "CTC decoding with the most likely class of each time step; returns a sparse matrix of "

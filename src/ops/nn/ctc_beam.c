@@ -335,7 +335,7 @@ static situ_status distance_shape(struct call *call) {
 
 static const struct op_def op_defs[] = {
     {.name = "CTCBeamSearchDecoder",
-     .inputs = "inputs:T sequence_length:int32",
+     .inputs = "inputs:T[t,b,c] sequence_length:int32[b]",
      .outputs = "decoded_indices:top_paths*int64 decoded_values:top_paths*int64 "
                 "decoded_shape:top_paths*int64 log_probability:T",
      .attrs = "beam_width:int>=1 top_paths:int>=1 merge_repeated:bool=true T:{float double}=float",
@@ -351,8 +351,8 @@ static const struct op_def op_defs[] = {
      .shape = search_shape,
      .compute = compute_search},
     {.name = "EditDistance",
-     .inputs = "hypothesis_indices:int64 hypothesis_values:T hypothesis_shape:int64 "
-               "truth_indices:int64 truth_values:T truth_shape:int64",
+     .inputs = "hypothesis_indices:int64[n,r] hypothesis_values:T[n] hypothesis_shape:int64[r] "
+               "truth_indices:int64[m,r] truth_values:T[m] truth_shape:int64[r]",
      .outputs = "output:float",
      .attrs = "normalize:bool=true T:{int32 int64}",
      .doc = "Levenshtein distance between the sequences of two sparse tensors.",

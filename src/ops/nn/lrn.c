@@ -76,7 +76,7 @@ static void lrn_grad_grad(struct gradient *g) {
 
 static const struct op_def op_defs[] = {
     {.name = "LRN",
-     .inputs = "input:T",
+     .inputs = "input:T[b,h,w,c]",
      .outputs = "output:T",
      .attrs = LRN_ATTRS,
      .python = "nn.local_response_normalization nn.lrn",
@@ -92,7 +92,7 @@ static const struct op_def op_defs[] = {
      .record = lrn_record,
      .grad = lrn_grad},
     {.name = "LRNGrad",
-     .inputs = "input_grads:T input_image:T output_image:T",
+     .inputs = "input_grads:T[b,h,w,c] input_image:T[b,h,w,c] output_image:T[b,h,w,c]",
      .outputs = "output:T",
      .attrs = LRN_ATTRS,
      .doc = "The gradient of LRN.",

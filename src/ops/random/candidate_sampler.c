@@ -107,7 +107,7 @@ static situ_status record_even(struct call *call) { return record(call, 1); }
 
 #define SAMPLER(NAME, record_, text)                                                          \
   {                                                                                           \
-    .name = #NAME, .inputs = "true_classes:int64", .outputs = SAMPLE_OUTPUTS,                 \
+    .name = #NAME, .inputs = "true_classes:int64[?,num_true]", .outputs = SAMPLE_OUTPUTS,     \
     .attrs = "num_true:int num_sampled:int unique:bool range_max:int seed:int=0 seed2:int=0", \
     .python = "", .doc = SAMPLE_DOC(text),                                                    \
     .samples =                                                                                \
@@ -121,7 +121,7 @@ static const struct op_def op_defs[] = {
     SAMPLER(LogUniformCandidateSampler, record_log, "from a log-uniform (Zipfian) distribution"),
     SAMPLER(UniformCandidateSampler, record_even, "from a uniform distribution"),
     {.name = "FixedUnigramCandidateSampler",
-     .inputs = "true_classes:int64",
+     .inputs = "true_classes:int64[?,num_true]",
      .outputs = SAMPLE_OUTPUTS,
      .attrs = "num_true:int num_sampled:int unique:bool range_max:int vocab_file:string='' "
               "distortion:float=1 num_reserved_ids:int=0 num_shards:int=1 shard:int=0 "

@@ -146,7 +146,7 @@ static situ_status record_binomial(struct call *call) {
 
 static const struct op_def op_defs[] = {
     {.name = "RandomPoissonV2",
-     .inputs = "shape:S rate:R",
+     .inputs = "shape:S[?] rate:R",
      .outputs = "output:dtype",
      .attrs = "seed:int=0 seed2:int=0 S:{int32 int64} R:" SAMPLE_TYPES "=double dtype:" SAMPLE_TYPES
               "=int64",
@@ -162,7 +162,7 @@ static const struct op_def op_defs[] = {
      .shape = poisson_shape,
      .record = record_poisson},
     {.name = "RandomPoisson",
-     .inputs = "shape:S rate:dtype",
+     .inputs = "shape:S[?] rate:dtype",
      .outputs = "output:dtype",
      .attrs = "seed:int=0 seed2:int=0 S:{int32 int64} dtype:{half float double}",
      .doc = POISSON_DOC RANDOM_SEEDS,
@@ -176,7 +176,7 @@ static const struct op_def op_defs[] = {
      .shape = poisson_shape,
      .record = record_poisson},
     {.name = "StatelessRandomPoisson",
-     .inputs = "shape:T seed:Tseed lam:Rtype",
+     .inputs = "shape:T[?] seed:Tseed[2] lam:Rtype",
      .outputs = "output:dtype",
      .attrs =
          "Rtype:" SAMPLE_TYPES " dtype:" SAMPLE_TYPES " T:{int32 int64} Tseed:{int32 int64}=int64",
@@ -192,7 +192,7 @@ static const struct op_def op_defs[] = {
      .shape = stateless_poisson_shape,
      .record = record_stateless_poisson},
     {.name = "StatelessRandomBinomial",
-     .inputs = "shape:S seed:Tseed counts:T probs:T",
+     .inputs = "shape:S[?] seed:Tseed[2] counts:T probs:T",
      .outputs = "output:dtype",
      .attrs = "S:{int32 int64} Tseed:{int32 int64}=int64 T:" SAMPLE_TYPES
               "=double dtype:" SAMPLE_TYPES "=int64",
@@ -209,7 +209,7 @@ static const struct op_def op_defs[] = {
      .shape = binomial_shape,
      .record = record_binomial},
     {.name = "StatelessRandomBinomialV2",
-     .inputs = "shape:S " RANDOM_KEY_INPUTS " counts:T probs:T",
+     .inputs = "shape:S[?] " RANDOM_KEY_INPUTS " counts:T probs:T",
      .outputs = "output:dtype",
      .attrs = "S:{int32 int64} T:" SAMPLE_TYPES "=double dtype:" SAMPLE_TYPES "=int64",
      .doc = "Random numbers of binomial distributions. Equal keys and counters yield equal "

@@ -263,7 +263,7 @@ static situ_status record_all_integers(struct call *call) { return launch_intege
 #define STATELESS_ARGS "seed: Vector of two integers, the seed."
 #define STATELESS(NAME, word, text)                                                            \
   {                                                                                            \
-    .name = #NAME, .inputs = "shape:T seed:Tseed", .outputs = "output:dtype",                  \
+    .name = #NAME, .inputs = "shape:T[?] seed:Tseed[2]", .outputs = "output:dtype",            \
     .attrs =                                                                                   \
         "dtype:{bfloat16 half float double}=float T:{int32 int64}=int32 Tseed:{int32 "         \
         "int64}=int64",                                                                        \
@@ -291,7 +291,7 @@ static situ_status record_all_integers(struct call *call) { return launch_intege
 
 static const struct op_def op_defs[] = {
     {.name = "RandomUniform",
-     .inputs = "shape:T",
+     .inputs = "shape:T[?]",
      .outputs = "output:dtype",
      .attrs = RANDOM_ATTRS,
      .doc = UNIFORM_DOC SEEDS,
@@ -303,7 +303,7 @@ static const struct op_def op_defs[] = {
      .shape = random_shape,
      .record = record_uniform},
     {.name = "RandomStandardNormal",
-     .inputs = "shape:T",
+     .inputs = "shape:T[?]",
      .outputs = "output:dtype",
      .attrs = RANDOM_ATTRS,
      .doc = NORMAL_DOC SEEDS,
@@ -314,7 +314,7 @@ static const struct op_def op_defs[] = {
      .shape = random_shape,
      .record = record_normal},
     {.name = "TruncatedNormal",
-     .inputs = "shape:T",
+     .inputs = "shape:T[?]",
      .outputs = "output:dtype",
      .attrs = RANDOM_ATTRS,
      .doc = TRUNCATED_DOC SEEDS,
@@ -325,7 +325,7 @@ static const struct op_def op_defs[] = {
      .shape = random_shape,
      .record = record_truncated},
     {.name = "RandomUniformInt",
-     .inputs = "shape:T minval:Tout maxval:Tout",
+     .inputs = "shape:T[?] minval:Tout[] maxval:Tout[]",
      .outputs = "output:Tout",
      .attrs = "Tout:{int32 int64} T:{int32 int64}=int32 seed:int=0 seed2:int=0",
      .doc = INTEGERS_DOC SEEDS,
@@ -339,7 +339,7 @@ static const struct op_def op_defs[] = {
     STATELESS(StatelessRandomNormal, normal, NORMAL_DOC),
     STATELESS(StatelessTruncatedNormal, truncated, TRUNCATED_DOC),
     {.name = "StatelessRandomUniformInt",
-     .inputs = "shape:T seed:Tseed minval:dtype maxval:dtype",
+     .inputs = "shape:T[?] seed:Tseed[2] minval:dtype[] maxval:dtype[]",
      .outputs = "output:dtype",
      .attrs = "dtype:{int32 int64} T:{int32 int64}=int32 Tseed:{int32 int64}=int64",
      .doc = INTEGERS_DOC STATELESS_DOC,
@@ -354,7 +354,7 @@ static const struct op_def op_defs[] = {
     KEYED(StatelessRandomNormalV2, normal, NORMAL_DOC),
     KEYED(StatelessTruncatedNormalV2, truncated, TRUNCATED_DOC),
     {.name = "StatelessRandomUniformIntV2",
-     .inputs = KEYED_INPUTS " minval:dtype maxval:dtype",
+     .inputs = KEYED_INPUTS " minval:dtype[] maxval:dtype[]",
      .outputs = "output:dtype",
      .attrs = "dtype:{int32 int64} Tshape:{int32 int64}=int32",
      .doc = INTEGERS_DOC KEYED_DOC,
@@ -365,7 +365,7 @@ static const struct op_def op_defs[] = {
      .shape = keyed_integers_shape,
      .record = record_integers},
     {.name = "StatelessRandomGetKeyCounter",
-     .inputs = "seed:Tseed",
+     .inputs = "seed:Tseed[2]",
      .outputs = "key:uint64 counter:uint64",
      .attrs = "Tseed:{int32 int64}=int64",
      .doc = "Returns the key and the counter of Philox that a seed of stateless ops determines.",
@@ -376,7 +376,7 @@ static const struct op_def op_defs[] = {
      .shape = key_counter_shape,
      .record = record_key_counter},
     {.name = "StatelessRandomUniformFullInt",
-     .inputs = "shape:T seed:Tseed",
+     .inputs = "shape:T[?] seed:Tseed[2]",
      .outputs = "output:dtype",
      .attrs = "dtype:{int32 int64 uint32 uint64}=uint64 T:{int32 int64}=int32 Tseed:{int32 "
               "int64}=int64",

@@ -219,7 +219,7 @@ static situ_status file_shape(struct call *call) { return op_need_rank(call, 1, 
 
 static const struct op_def op_defs[] = {
     {.name = "InitializeTableFromTextFileV2",
-     .inputs = "table_handle:resource filename:string",
+     .inputs = "table_handle:resource filename:string[]",
      .outputs = "",
      .attrs = "key_index:int value_index:int vocab_size:int=-1 delimiter:string='\t' offset:int=0",
      .python = "",

@@ -18,84 +18,85 @@ enum { MOST_ARGS = 20 };
  * the gradient; M, V and E are samples of it for a matrix of 3 rows, 5 elements, and none. */
 #define N(name) "new_" name ":T "
 #define UPDATES(X, S, G, M, V, E)                                                                  \
-  X(GradientDescent, apply_gradient_descent, "", 2, S("var") "alpha:T " G("delta"), N("var"), "",  \
-    "[3,4] []=0.5 " M "; [0] []=0.5 " E, "var -= alpha * delta.")                                  \
+  X(GradientDescent, apply_gradient_descent, "", 2, S("var") "alpha:T[] " G("delta"), N("var"),    \
+    "", "[3,4] []=0.5 " M "; [0] []=0.5 " E, "var -= alpha * delta.")                              \
   X(Momentum, apply_momentum, "use_nesterov", 4,                                                   \
-    S("var") S("accum") "lr:T " G("grad") "momentum:T", N("var") N("accum"),                       \
+    S("var") S("accum") "lr:T[] " G("grad") "momentum:T[]", N("var") N("accum"),                   \
     " use_nesterov:bool=false",                                                                    \
     "[3,4] [3,4] []=0.5 " M " []=0.75; use_nesterov=true [5] [5] []=0.5 " V " []=0.75",            \
     "accum = momentum * accum + grad; var -= lr * accum. With use_nesterov: var -= "               \
     "lr * (grad + momentum * accum).")                                                             \
   X(KerasMomentum, apply_keras_momentum, "use_nesterov", 4,                                        \
-    S("var") S("accum") "lr:T " G("grad") "momentum:T", N("var") N("accum"),                       \
+    S("var") S("accum") "lr:T[] " G("grad") "momentum:T[]", N("var") N("accum"),                   \
     " use_nesterov:bool=false",                                                                    \
     "[3,4] [3,4] []=0.5 " M " []=0.75; use_nesterov=true [5] [5] []=0.5 " V " []=0.75",            \
     "accum = momentum * accum - lr * grad; var += accum. With use_nesterov: var += "               \
     "momentum * accum - lr * grad.")                                                               \
-  X(Adagrad, apply_adagrad, "update_slots", 8, S("var") S("accum") "lr:T " G("grad"),              \
+  X(Adagrad, apply_adagrad, "update_slots", 8, S("var") S("accum") "lr:T[] " G("grad"),            \
     N("var") N("accum"), " update_slots:bool=true",                                                \
     "[3,4] [3,4]:pos []=0.5 " M "; update_slots=false [5] [5]:pos []=0.5 " V,                      \
     "accum += grad^2; var -= lr * grad / sqrt(accum).")                                            \
   X(AdagradV2, apply_adagrad_v2, "update_slots", 8,                                                \
-    S("var") S("accum") "lr:T epsilon:T " G("grad"), N("var") N("accum"),                          \
+    S("var") S("accum") "lr:T[] epsilon:T[] " G("grad"), N("var") N("accum"),                      \
     " update_slots:bool=true", "[3,4] [3,4]:pos []=0.5 []=0.25 " M,                                \
     "accum += grad^2; var -= lr * grad / (sqrt(accum) + epsilon).")                                \
   X(Adadelta, apply_adadelta, "", 16,                                                              \
-    S("var") S("accum") S("accum_update") "lr:T rho:T epsilon:T " G("grad"),                       \
+    S("var") S("accum") S("accum_update") "lr:T[] rho:T[] epsilon:T[] " G("grad"),                 \
     N("var") N("accum") N("accum_update"), "",                                                     \
     "[3,4] [3,4]:pos [3,4]:pos []=0.5 []=0.75 []=0.25 " M,                                         \
     "Adadelta; accum and accum_update are moving averages of squared gradients and steps; "        \
     "a step is grad * sqrt(accum_update + epsilon) / sqrt(accum + epsilon), times lr.")            \
   X(RMSProp, apply_rms_prop, "", 16,                                                               \
-    S("var") S("ms") S("mom") "lr:T rho:T momentum:T epsilon:T " G("grad"),                        \
+    S("var") S("ms") S("mom") "lr:T[] rho:T[] momentum:T[] epsilon:T[] " G("grad"),                \
     N("var") N("ms") N("mom"), "", "[3,4] [3,4]:pos [3,4] []=0.5 []=0.75 []=0.5 []=0.25 " M,       \
     "ms is the moving average of grad^2; mom = momentum * mom + lr * grad / sqrt(ms + "            \
     "epsilon); var -= mom.")                                                                       \
   X(CenteredRMSProp, apply_centered_rms_prop, "", 20,                                              \
-    S("var") S("mg") S("ms") S("mom") "lr:T rho:T momentum:T epsilon:T " G("grad"),                \
+    S("var") S("mg") S("ms") S("mom") "lr:T[] rho:T[] momentum:T[] epsilon:T[] " G("grad"),        \
     N("var") N("mg") N("ms") N("mom"), "",                                                         \
     "[3,4] [3,4]:unit [3,4]:above1 [3,4] []=0.5 []=0.75 []=0.5 []=0.25 " M,                        \
     "As RMSProp, with the variance of gradients (ms - mg^2) in place of their mean "               \
     "square.")                                                                                     \
   X(Adam, apply_adam, "use_nesterov", 20,                                                          \
-    S("var") S("m")                                                                                \
-        S("v") "beta1_power:T beta2_power:T lr:T beta1:T beta2:T epsilon:T " G("grad"),            \
+    S("var") S("m") S(                                                                             \
+        "v") "beta1_power:T[] beta2_power:T[] lr:T[] beta1:T[] beta2:T[] epsilon:T[] " G("grad"),  \
     N("var") N("m") N("v"), " use_nesterov:bool=false",                                            \
     "[3,4] [3,4] [3,4]:pos []=0.5 []=0.75 []=0.5 []=0.75 []=0.875 []=0.25 " M                      \
     "; use_nesterov=true [5] [5] [5]:pos []=0.5 []=0.75 []=0.5 []=0.75 []=0.875 []=0.25 " V,       \
     "m and v are moving averages of gradients and their squares; var -= lr * sqrt(1 - "            \
     "beta2_power) / (1 - beta1_power) * m / (sqrt(v) + epsilon).")                                 \
   X(AdaMax, apply_ada_max, "", 12,                                                                 \
-    S("var") S("m") S("v") "beta1_power:T lr:T beta1:T beta2:T epsilon:T " G("grad"),              \
+    S("var") S("m") S("v") "beta1_power:T[] lr:T[] beta1:T[] beta2:T[] epsilon:T[] " G("grad"),    \
     N("var") N("m") N("v"), "", "[3,4] [3,4] [3,4]:pos []=0.5 []=0.5 []=0.75 []=0.875 []=0.25 " M, \
     "m is the moving average of gradients, v = max(beta2 * v, |grad|); var -= lr / (1 - "          \
     "beta1_power) * m / (v + epsilon).")                                                           \
   X(Ftrl, apply_ftrl, "multiply_linear_by_lr", 30,                                                 \
-    S("var") S("accum") S("linear") G("grad") "lr:T l1:T l2:T lr_power:T",                         \
+    S("var") S("accum") S("linear") G("grad") "lr:T[] l1:T[] l2:T[] lr_power:T[]",                 \
     N("var") N("accum") N("linear"), " multiply_linear_by_lr:bool=false",                          \
     "[3,4] [3,4]:pos [3,4] " M " []=0.5 []=0.25 []=0.5 []=-0.5; [5] [5]:pos [5] " V                \
     " []=0.5 []=0.25 []=0.5 []=-0.75; multiply_linear_by_lr=true [5] [5]:pos [5] " V               \
     " []=0.5 []=0.25 []=0.5 []=-0.5",                                                              \
     "Follow the regularized leader (FTRL-Proximal) with L1 and L2 regularization.")                \
   X(FtrlV2, apply_ftrl_v2, "multiply_linear_by_lr", 32,                                            \
-    S("var") S("accum") S("linear") G("grad") "lr:T l1:T l2:T l2_shrinkage:T lr_power:T",          \
+    S("var") S("accum") S("linear")                                                                \
+        G("grad") "lr:T[] l1:T[] l2:T[] l2_shrinkage:T[] lr_power:T[]",                            \
     N("var") N("accum") N("linear"), " multiply_linear_by_lr:bool=false",                          \
     "[3,4] [3,4]:pos [3,4] " M                                                                     \
     " []=0.5 []=0.25 []=0.5 []=0.25 []=-0.5; "                                                     \
     "multiply_linear_by_lr=true [5] [5]:pos [5] " V " []=0.5 []=0.25 []=0.5 []=0.25 []=-0.75",     \
     "As Ftrl, with L2 shrinkage, a penalty on the loss.")                                          \
   X(ProximalGradientDescent, apply_proximal_gradient_descent, "", 8,                               \
-    S("var") "alpha:T l1:T l2:T " G("delta"), N("var"), "",                                        \
+    S("var") "alpha:T[] l1:T[] l2:T[] " G("delta"), N("var"), "",                                  \
     "[3,4] []=0.5 []=0.25 []=0.5 " M "; [5] []=0.5 []=0 []=0.5 " V,                                \
     "Gradient descent with L1 and L2 regularization by a proximal step.")                          \
   X(ProximalAdagrad, apply_proximal_adagrad, "", 16,                                               \
-    S("var") S("accum") "lr:T l1:T l2:T " G("grad"), N("var") N("accum"), "",                      \
+    S("var") S("accum") "lr:T[] l1:T[] l2:T[] " G("grad"), N("var") N("accum"), "",                \
     "[3,4] [3,4]:pos []=0.5 []=0.25 []=0.5 " M,                                                    \
     "Adagrad with L1 and L2 regularization by a proximal step.")
 
 #define NO_STATE(name)
-#define DENSE(name) name ":T "
-#define ROWS(name) name ":T indices:Tindices "
+#define DENSE(name) name ":T[...s] "
+#define ROWS(name) name ":T[k,...r] indices:Tindices[k] "
 #define DENSE_SAMPLES "[3,4]", "[5]", "[0]"
 #define ROW_SAMPLES "[4,4] [4]=2,0,2,1", "[3] [3]=4,0,4", "[0] [0]="
 #define ALL_UPDATES(X, S, G, ...) UPDATES(X, S, G, __VA_ARGS__)
@@ -253,9 +254,12 @@ ALL_UPDATES(RECORDS_OF, NO_STATE, DENSE, DENSE_SAMPLES)
 
 /* The rows of an update: on variables by reference and by handle, and on values; by all of a
  * gradient, and by some rows. */
-#define REF(name) name ":&T "
-#define HANDLE(name) name ":@T "
-#define VALUE(name) name ":T "
+#define REF(name) name ":&T[...s] "
+#define HANDLE(name) name ":@T[...s] "
+#define VALUE(name) name ":T[...s] "
+#define ROWS_REF(name) name ":&T[n,...r] "
+#define ROWS_HANDLE(name) name ":@T[n,...r] "
+#define ROWS_VALUE(name) name ":T[n,...r] "
 #define ON_VARIABLES(word, function, types, in, out, more, text) \
   {.name = word,                                                 \
    .inputs = in,                                                 \
@@ -304,9 +308,9 @@ static const struct op_def op_defs[] = {
     ALL_UPDATES(APPLY, REF, DENSE, DENSE_SAMPLES)
     ALL_UPDATES(RESOURCE_APPLY, HANDLE, DENSE, DENSE_SAMPLES)
     ALL_UPDATES(STEP, VALUE, DENSE, DENSE_SAMPLES)
-    ALL_UPDATES(SPARSE_APPLY, REF, ROWS, ROW_SAMPLES)
-    ALL_UPDATES(RESOURCE_SPARSE_APPLY, HANDLE, ROWS, ROW_SAMPLES)
-    ALL_UPDATES(SPARSE_STEP, VALUE, ROWS, ROW_SAMPLES)};
+    ALL_UPDATES(SPARSE_APPLY, ROWS_REF, ROWS, ROW_SAMPLES)
+    ALL_UPDATES(RESOURCE_SPARSE_APPLY, ROWS_HANDLE, ROWS, ROW_SAMPLES)
+    ALL_UPDATES(SPARSE_STEP, ROWS_VALUE, ROWS, ROW_SAMPLES)};
 /* clang-format on */
 
 OP_FAMILY(optimizer_ops, op_defs);

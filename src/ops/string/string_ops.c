@@ -485,7 +485,7 @@ static const struct op_def op_defs[] = {
      .shape = op_same_shape,
      .compute = compute_number},
     {.name = "StringSplit",
-     .inputs = "input:string delimiter:string",
+     .inputs = "input:string[?] delimiter:string[]",
      .outputs = "indices:int64 values:string shape:int64",
      .attrs = "skip_empty:bool=true",
      .doc = "Splits strings at delimiters into a sparse matrix with one line per string.",

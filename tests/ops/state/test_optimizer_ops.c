@@ -112,8 +112,9 @@ static void refused(situ_shape rate, situ_shape grad, const char *words) {
 
 static void what_does_not_fit_is_refused(void **state) {
   (void)state;
-  refused(SITU_SHAPE(1), SITU_SHAPE(2), "alpha is not a scalar: [1]");
-  refused(SITU_SCALAR, SITU_SHAPE(3), "var and delta do not have the same shape[2] [3]");
+  refused(SITU_SHAPE(1), SITU_SHAPE(2), "Shape must be rank 0 but is rank 1");
+  refused(SITU_SCALAR, SITU_SHAPE(3),
+          "Dimension 0 in both shapes must be equal, but are 2 and 3. Shapes are [2] and [3]");
 }
 
 int main(void) {
