@@ -316,7 +316,7 @@ bool graphdef_write_tensor(const situ_tensor *tensor, situ_message *out) {
   bool ok = graphdef_add_integer(out, "dtype", type);
   situ_message *dims = ok ? graphdef_add_message(out, "tensor_shape") : NULL;
   ok = dims && graphdef_write_shape(&shape, dims);
-  if (type == SITU_RESOURCE) return ok; /* handles are valid in their process only */
+  if (type == SITU_RESOURCE || type == SITU_VARIANT) return ok; /* valid in this process only */
   if (type != SITU_STRING &&
       (count > MAX_VALUES || type_is_float8(type) || has_nan(type, data, count)))
     return ok && graphdef_add_bytes(out, "tensor_content", data, situ_tensor_bytes(tensor));

@@ -115,6 +115,8 @@ situ_status tensor_from_buffer(situ_type type, situ_shape shape, struct buffer *
 situ_status tensor_create_raw(situ_type type, situ_shape shape, situ_tensor **out) {
   size_t bytes = 0;
   struct buffer *buffer = NULL;
+  if (type == SITU_RESOURCE || type == SITU_VARIANT)
+    return INVALID("The elements of a tensor of type %s cannot be copied.", situ_type_name(type));
   TRY(check_args(type, &shape, &bytes));
   TRY(allocate(type, &shape, bytes, &buffer));
   return tensor_from_buffer(type, shape, buffer, out);

@@ -14,7 +14,8 @@ struct situ_tensor {
   struct buffer *buffer;
 };
 
-/* Creates a tensor in uninitialized host memory. */
+/* Creates a tensor in uninitialized host memory. Fails for resources and variants, whose elements
+ * are references. */
 situ_status tensor_create_raw(situ_type type, situ_shape shape, situ_tensor **out) SITU_MUST_USE;
 
 /* Creates a tensor over a buffer; takes ownership of the reference, also on failure. */

@@ -39,6 +39,9 @@ static situ_status compute_item(struct compute *compute) {
   const int64_t number = call_integer(compute->call, "number");
   TRY(tensor_list_of(compute->in[0], &list));
   if (number >= 0 && number < list->count && list->items[number]) {
+    if (list->items[number]->type != like->type)
+      return INVALID("Value %lld of the tape is of type %s, not %s", (long long)number,
+                     situ_type_name(list->items[number]->type), situ_type_name(like->type));
     compute->out[0] = situ_tensor_retain(list->items[number]);
     return NULL;
   }

@@ -44,6 +44,17 @@ static situ_status check_function(const struct function *function, const struct 
   return NULL;
 }
 
+/* The results of a function must have the types of outputs `first` ... `n` - 1 of the call. */
+static situ_status check_results(const struct function *function, const struct operand *out,
+                                 int first, int n) {
+  const situ_type *types = function->types + function->n_inputs;
+  for (int i = first; i < n; i++)
+    if (types[i] != out[i].type)
+      return INVALID("Output %d of function '%s' is of type %s, not %s", i, function->name,
+                     situ_type_name(types[i]), situ_type_name(out[i].type));
+  return NULL;
+}
+
 static situ_status run(const struct compute *compute, const struct function *function,
                        situ_tensor *const *in, situ_tensor **out, situ_tensor **tape) {
   const struct services *services = compute->services;
@@ -64,10 +75,10 @@ static situ_status run_gradient(const struct compute *compute, const struct func
   situ_tensor **in = ARENA_ARRAY(&arena, situ_tensor *, function->n_inputs + 1);
   situ_status status = in ? NULL : NO_MEMORY();
   for (int i = 0; !status && i < taped; i++)
-    if (function->taped[i] < list->count)
+    if (function->taped[i] < list->count && list->items[function->taped[i]])
       in[i] = list->items[function->taped[i]];
     else
-      status = INTERNAL("The tape of function '%s' is too short.", function->name);
+      status = INVALID("The tape lacks value %d of function '%s'.", i, function->name);
   if (!status && function->n_inputs > taped)
     memcpy(in + taped, given, sizeof *in * (size_t)(function->n_inputs - taped));
   if (!status) status = run(compute, function, in, out, own);
@@ -85,8 +96,10 @@ static bool is_taped(const struct compute *compute) {
 static situ_status if_shape_of(struct call *call, int first, int n_out) {
   const struct function *branches[] = {function_of(call, "then_branch"),
                                        function_of(call, "else_branch")};
-  for (int b = 0; b < 2; b++)
+  for (int b = 0; b < 2; b++) {
     TRY(check_function(branches[b], call->in + first, call->n_in - first, n_out));
+    TRY(check_results(branches[b], call->out, 0, n_out));
+  }
   for (int i = 0; i < n_out; i++)
     call->out[i].shape = common(output_shape(branches[0], i), output_shape(branches[1], i));
   return NULL;
@@ -164,6 +177,7 @@ static situ_status while_shape(struct call *call) {
   const int n = call->n_out - 1;
   TRY(check_function(cond, call->in, call->n_in, 1));
   TRY(check_function(body, call->in, call->n_in, n));
+  TRY(check_results(body, call->out, 0, n));
   for (int i = 0; i < n; i++) {
     call->out[i].shape = common(&call->in[i].shape, output_shape(body, i));
     call->out[i].shape = common(&call->out[i].shape, &body->shapes[i]);
@@ -185,6 +199,7 @@ static situ_status while_grad_shape(struct call *call) {
   if (given < 0 || given > call->n_in - 1 || collected < 0)
     return INVALID("There are not %d lists that go along", given);
   TRY(check_function(body, call->in + 1, call->n_in - 1, n));
+  TRY(check_results(body, call->out, collected, n));
   for (int i = 0; i < collected; i++) call->out[i].shape = SITU_SCALAR;
   for (int i = collected; i < n; i++)
     call->out[i].shape = common(&call->in[1 + given + i - collected].shape, output_shape(body, i));
@@ -431,7 +446,7 @@ static const struct op_def op_defs[] = {
     {.name = "WhileGrad",
      .inputs = "tape:variant input:Tin",
      .outputs = "output:Tout tape:variant",
-     .attrs = "Tin:list(type) Tout:list(type) n_given:int=0 body:func",
+     .attrs = "Tin:list(type) Tout:list(type) n_given:int32=0 body:func",
      .python = "",
      .doc = "The gradient of While: runs the gradient of the body for each iteration, the last one "
             "first.",

@@ -83,7 +83,8 @@ static int64_t now(void) {
 /* Waits for the parcel of an id; timeout < 0: forever. The lock is held. */
 static situ_status await(const struct compute *compute, struct exchange *exchange, int64_t id,
                          int64_t timeout, situ_tensor **out) {
-  const int64_t deadline = now() + timeout;
+  int64_t deadline;
+  if (__builtin_add_overflow(now(), timeout, &deadline)) deadline = INT64_MAX;
   while (!(*out = take(exchange, id))) {
     if (timeout >= 0 && now() >= deadline)
       return situ_status_create(SITU_DEADLINE_EXCEEDED,
@@ -185,7 +186,7 @@ static void unbatch_grad(struct gradient *g) {
 
 static const struct op_def op_defs[] = {
     {.name = "Unbatch",
-     .inputs = "batched_tensor:T batch_index:int64 id:int64",
+     .inputs = "batched_tensor:T batch_index:int64[?,3] id:int64[]",
      .outputs = "unbatched_tensor:T",
      .attrs = "timeout_micros:int container:string='' shared_name:string='' T:type",
      .python = "",
@@ -201,7 +202,7 @@ static const struct op_def op_defs[] = {
      .compute = compute_unbatch,
      .grad = unbatch_grad},
     {.name = "UnbatchGrad",
-     .inputs = "original_input:T batch_index:int64 grad:T id:int64",
+     .inputs = "original_input:T batch_index:int64[?,3] grad:T id:int64[]",
      .outputs = "batched_grad:T",
      .attrs = "container:string='' shared_name:string='' T:type",
      .python = "",

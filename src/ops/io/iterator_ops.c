@@ -9,6 +9,14 @@
 #include "schema/function.h"
 #include "tensor/tensor.h"
 
+static situ_status constant_shape(struct call *call) {
+  const situ_tensor *value = call_attr(call, "value")->tensor;
+  if (situ_tensor_type(value) != SITU_RESOURCE)
+    return INVALID("The value of a constant data set must be a resource, not %s",
+                   situ_type_name(situ_tensor_type(value)));
+  return op_scalar_shape(call);
+}
+
 static situ_status compute_dataset(struct compute *compute) {
   compute->out[0] = situ_tensor_retain(call_attr(compute->call, "value")->tensor);
   return NULL;
@@ -192,6 +200,7 @@ static situ_status compute_single(struct compute *compute) {
 static situ_status compute_to_text(struct compute *compute) {
   struct resource *iterator = NULL;
   TRY(compute_handle(compute, 0, iterator_table.kind, &iterator));
+  if (!iterator->name) return INVALID("An anonymous iterator has no string handle.");
   const situ_string text = {iterator->name, strlen(iterator->name)};
   return situ_tensor_create_strings(SITU_SCALAR, &text, &compute->out[0]);
 }
@@ -215,7 +224,7 @@ static situ_status compute_from_text(struct compute *compute) {
 
 static const struct op_def op_defs[] = {
     OP_DEF("DatasetConstant", "", "handle:resource", "value:tensor", "A constant data set.", 0,
-           op_scalar_shape, compute_dataset, .args = "value: Handle of the data set."),
+           constant_shape, compute_dataset, .args = "value: Handle of the data set."),
     OP_DEF("DatasetBind", "dataset:resource arguments:Targuments", "handle:resource",
            "Targuments:list(type)=[]", "Binds arguments to a data set.", 0, op_scalar_shape,
            compute_bind),
@@ -245,7 +254,7 @@ static const struct op_def op_defs[] = {
     OP_DEF("DatasetIterator", "dataset:resource arguments:Targuments", "handle:resource",
            "Targuments:list(type)=[] " SHARES, "A new iterator over a data set in each run.", 0,
            op_scalar_shape, compute_dataset_iterator),
-    OP_DEF("IteratorGetNextOr", "iterator:resource ask:bool otherwise:output_types",
+    OP_DEF("IteratorGetNextOr", "iterator:resource ask:bool[] otherwise:output_types",
            "more:bool components:output_types", ELEMENTS,
            "Whether there is a next element, and the element, or default values.", OP_BLOCKS,
            next_or_shape, compute_next_or),
@@ -258,7 +267,7 @@ static const struct op_def op_defs[] = {
     OP_DEF("IteratorToStringHandle", "resource_handle:resource", "string_handle:string", "",
            "The string handle of an iterator, for IteratorFromStringHandleV2.", 0, op_scalar_shape,
            compute_to_text),
-    OP_DEF("IteratorFromStringHandleV2", "string_handle:string", "resource_handle:resource",
+    OP_DEF("IteratorFromStringHandleV2", "string_handle:string[]", "resource_handle:resource",
            "output_types:list(type)=[] output_shapes:list(shape)=[]",
            "The iterator of a string handle.", 0, op_scalar_shape, compute_from_text),
 };

@@ -3,15 +3,18 @@
  * converted through float and their parts. Reals convert to small integers through int, so that
  * overflow wraps on every device. */
 #if T_IS_REAL
-#define whole(x) (i32)(x)
-#else
-#define whole(x) (x)
-#endif
-
+/* What does not fit, and NaN, become the least integer, as the instructions of x86 convert. */
+#define int_of(x) ((x) >= (C)-2147483648.0f && (x) < (C)2147483648.0f ? (i32)(x) : I32_LEAST)
+#define long_of(x) ((x) >= -TWO_63 && (x) < TWO_63 ? (i64)(x) : I64_LEAST)
+#define I32_LEAST (-2147483647 - 1)
+#define I64_LEAST (-9223372036854775807 - 1)
+#define TWO_63 ((C)9223372036854775808.0f)
+#define TWO_64 ((C)18446744073709551616.0f)
 /* Negative numbers wrap, also where the conversion of the device saturates. */
-#if T_IS_REAL
-#define unsigned_of(x) ((x) < 0 ? (u64)(i64)(x) : (u64)(x))
+#define unsigned_of(x) ((x) < 0 || !((x) < TWO_64) ? (u64)long_of(x) : (u64)(x))
 #else
+#define int_of(x) (x)
+#define long_of(x) (x)
 #define unsigned_of(x) (x)
 #endif
 
@@ -29,18 +32,23 @@ CAST(double, double, x)
 #if HAS_HALF
 CAST(half, half, x)
 #endif
-CAST(int32, i32, x)
-CAST(int64, i64, x)
-CAST(int8, i8, whole(x))
-CAST(uint8, u8, whole(x))
-CAST(int16, i16, whole(x))
-CAST(uint16, u16, whole(x))
+CAST(int32, i32, int_of(x))
+CAST(int64, i64, long_of(x))
+CAST(int8, i8, int_of(x))
+CAST(uint8, u8, int_of(x))
+CAST(int16, i16, int_of(x))
+CAST(uint16, u16, int_of(x))
 CAST(uint32, u32, unsigned_of(x))
 CAST(uint64, u64, unsigned_of(x))
 CAST(truth, u8, x != 0)
 
 #undef CAST
-#undef whole
+#undef int_of
+#undef long_of
+#undef I32_LEAST
+#undef I64_LEAST
+#undef TWO_63
+#undef TWO_64
 #undef unsigned_of
 
 /* Keeps the low 4 bits, with the sign of signed types. */

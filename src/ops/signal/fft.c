@@ -175,7 +175,7 @@ static void set_strides(const int64_t dims[3], int axis, int64_t out[SITU_MAX_RA
 }
 
 /* The minimum number of lines per thread. */
-static int64_t grain_of(int64_t n) { return 1 + (int64_t)(1e5 / fft_flops(n)); }
+static int64_t grain_of(int64_t n) { return 1 + (int64_t)(1e5 / fft_flops(max_i64(n, 1))); }
 
 static situ_status launch_pass(struct call *call, const struct pass *pass) {
   const situ_type type = type_is_complex(call->in[0].type) ? call->in[0].type : call->out[0].type;
