@@ -4,17 +4,7 @@
 #ifndef SITU_TESTS_SUPPORT_RANDOM_CALL_H
 #define SITU_TESTS_SUPPORT_RANDOM_CALL_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "situ/eager.h"
-
-/* Where random bytes come from: `data` first (a fuzzer's), then a generator (state 0: zeros). */
-struct random_bytes {
-  const uint8_t *data, *end;
-  uint64_t state;
-};
+#include "support/random_values.h"
 
 /* Calls op `id` once on the device (NULL: any) and reads every output. Returns whether it was
  * called, with what the call returned in *status: not where the op touches files, other processes
@@ -22,5 +12,8 @@ struct random_bytes {
  * wait for. With SITU_TEST_VERBOSE the call is printed. */
 bool random_call(situ_eager *eager, int id, const char *device, struct random_bytes *bytes,
                  situ_status *status);
+
+/* Reads every byte of a tensor in host memory, for the sanitizers; NULL is ignored. */
+void read_tensor(const situ_tensor *tensor);
 
 #endif
