@@ -55,6 +55,7 @@
   X(top_k) \
   X(queue_ops) \
   X(mutex) \
+  X(stack_ops) \
   X(accumulator_ops) \
   X(lookup_ops) \
   X(lookup_text_file) \

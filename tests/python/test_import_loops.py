@@ -211,3 +211,51 @@ def test_frames_without_a_condition():
     builder.add("Exit", "exit", ["enter"], T=tf.int32)
     with tf.Graph().as_default(), pytest.raises(ValueError, match="no LoopCond"):
         tf.import_graph_def(builder.graph_def)
+
+
+def test_stacks_save_values_for_backward_loops():
+    """The graph of a gradient: a loop pushes its values, another one pops and adds them."""
+    builder = Builder()
+    builder.constant("zero", np.int32(0))
+    builder.constant("n", np.int32(4))
+    builder.constant("none", np.int32(-1))
+    builder.add("StackV2", "stack", ["none"], elem_type=tf.int32)
+
+    def forward_test(merges, fixed):
+        return builder.add("Less", "f/Less", [merges[0], fixed[0]], T=tf.int32)
+
+    def forward(variables, fixed):
+        (i,) = variables
+        square = builder.add("Mul", "f/square", [i, i], T=tf.int32)
+        builder.add("StackPushV2", "f/push", [fixed[1], square], T=tf.int32)
+        one = builder.constant("f/one", np.int32(1), ["^" + i])
+        return (builder.add("AddV2", "f/add", [i, one], T=tf.int32),)
+
+    constants = [("n", tf.int32), ("stack", tf.resource)]
+    (count,) = builder.loop("f", [("zero", tf.int32)], constants, forward_test, forward)
+    ends = [node for node in builder.graph_def.node if node.op == "NextIteration"]
+    ends[0].input.append("^f/push")
+
+    def backward_test(merges, fixed):
+        return builder.add("Greater", "b/Greater", [merges[0], fixed[0]], T=tf.int32)
+
+    def backward(variables, fixed):
+        i, total = variables
+        popped = builder.add("StackPopV2", "b/pop", [fixed[1], "^" + i], elem_type=tf.int32)
+        one = builder.constant("b/one", np.int32(1), ["^" + i])
+        mixed = builder.add("AddV2", "b/twice", [total, total], T=tf.int32)
+        return (
+            builder.add("Sub", "b/sub", [i, one], T=tf.int32),
+            builder.add("AddV2", "b/sum", [mixed, popped], T=tf.int32),
+        )
+
+    starts = [(count, tf.int32), ("zero", tf.int32)]
+    constants = [("zero", tf.int32), ("stack", tf.resource)]
+    _, total = builder.loop("b", starts, constants, backward_test, backward)
+    expected = 0
+    for i in reversed(range(4)):
+        expected = 2 * expected + i * i
+    assert run(builder, [total]) == [expected]
+    builder.add("StackPopV2", "empty", ["stack"], elem_type=tf.int32)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Stack is empty"):
+        run(builder, ["empty"])
