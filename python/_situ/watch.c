@@ -18,8 +18,8 @@ static bool stop(void *context) {
   return raised;
 }
 
-/* Polled by blocked runs. */
-static bool interrupted(void) { return running && stop(running); }
+/* Polled by blocked and long runs. A small call inside of a callback has the GIL. */
+static bool interrupted(void) { return running && !PyGILState_Check() && stop(running); }
 
 bool watch_is_active(void) { return running; }
 

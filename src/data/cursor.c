@@ -2,12 +2,15 @@
  * cursor.c: cursors: the iteration state of one data set in a pipeline. Each has cursors of its
  * inputs. */
 #include <stdlib.h>
+#include <time.h>
 
 #include "data/data.h"
 #include "exec/cancellation.h"
 #include "schema/compute.h"
 #include "tensor/number.h"
 #include "tensor/tensor.h"
+
+enum { CHECK_INTERVAL_NS = 20 * 1000 * 1000 };
 
 _Thread_local const struct services *cursor_services;
 
@@ -51,10 +54,29 @@ situ_status cursor_open(situ_dataset *dataset, struct binding *binding, struct i
   return status;
 }
 
+static situ_status ask(void) {
+  static const struct services alone = {.ask = host_ops_check_cancellation};
+  const struct compute compute = {.services = cursor_services ? cursor_services : &alone};
+  return compute_ask(&compute, "Iterator::GetNext");
+}
+
+/* Fails if the program is interrupted; asks only from time to time. A data set that drops elements
+ * may run for long without returning one. */
+static situ_status check_interrupt(void) {
+  static _Thread_local int64_t next_check;
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
+  const int64_t now = (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+  if (now < next_check) return NULL;
+  next_check = now + CHECK_INTERVAL_NS;
+  return ask();
+}
+
 situ_status cursor_next(struct cursor *cursor, situ_tensor **components, bool *end) {
   if (atomic_load_explicit(&cursor->iteration->stopping, memory_order_relaxed))
     return situ_status_create(SITU_CANCELLED, "The iterator was released.");
   *end = false;
+  TRY(check_interrupt());
   const situ_status status = cursor->dataset->kind->next(cursor, components, end);
   if (status) *end = false; /* an element that failed is not the last one */
   return status;

@@ -14,7 +14,7 @@
 #include <time.h>
 
 enum { MAX_CHUNKS = 256, MAX_RANGES = 64, MAX_THREADS = 1024, CACHE_LINE = 64 };
-enum { SPIN_NS = 40000, SPINS_PER_CHECK = 64 };
+enum { SPIN_NS = 40000, SPINS_PER_CHECK = 64, CHECK_INTERVAL_NS = 20 * 1000 * 1000 };
 
 struct range {
   _Alignas(CACHE_LINE) atomic_llong next; /* next chunk to start */
@@ -31,6 +31,7 @@ struct job {
   bool open;    /* in pool.jobs; guarded by the lock */
   bool wait;    /* the caller sleeps on `done`; guarded by the lock */
   struct job *next;
+  int64_t next_check; /* when the caller asks whether to go on; 0: not yet */
   _Atomic(situ_status) failure;
   atomic_int n_helpers; /* helpers working on it */
   struct range ranges[MAX_RANGES];
@@ -51,6 +52,7 @@ static struct {
           .done = PTHREAD_COND_INITIALIZER};
 
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
+static _Atomic(situ_status (*)(void)) interrupt;
 static _Thread_local int depth; /* nesting of thread_pool_enter in this thread */
 
 static void cpu_pause(void) {
@@ -61,11 +63,13 @@ static void cpu_pause(void) {
 #endif
 }
 
-static int64_t read_clock(void) {
+static int64_t clock_ns(clockid_t clock) {
   struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
+  clock_gettime(clock, &t);
   return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
+
+static int64_t read_clock(void) { return clock_ns(CLOCK_MONOTONIC); }
 
 static int default_cores(void) {
   const char *text = getenv("SITU_THREADS");
@@ -117,6 +121,22 @@ static bool yield_core(void) {
   return false;
 }
 
+static void fail(struct job *job, situ_status status) {
+  situ_status none = NULL;
+  if (status && !atomic_compare_exchange_strong(&job->failure, &none, status))
+    situ_status_release(status);
+}
+
+/* Asks from time to time whether the call shall end; only its caller knows. */
+static void check_interrupt(struct job *job) {
+  situ_status (*const ask)(void) = atomic_load_explicit(&interrupt, memory_order_relaxed);
+  if (!ask) return;
+  const int64_t now = clock_ns(CLOCK_MONOTONIC_COARSE); /* a few nanoseconds */
+  if (now < job->next_check) return;
+  if (job->next_check) fail(job, ask());
+  job->next_check = now + CHECK_INTERVAL_NS;
+}
+
 /* Processes chunks of a job until none is left. Returns false if a helper has yielded its core
  * before that. */
 static bool process_chunks(struct job *job, int first, bool is_helper) {
@@ -129,9 +149,8 @@ static bool process_chunks(struct job *job, int first, bool is_helper) {
       if (atomic_load_explicit(&job->failure, memory_order_relaxed)) continue;
       const int64_t begin = chunk * job->chunks.size;
       const int64_t end = min_i64(job->items, begin + job->chunks.size);
-      const situ_status s = job->kernel(job->args, begin, end);
-      situ_status none = NULL;
-      if (s && !atomic_compare_exchange_strong(&job->failure, &none, s)) situ_status_release(s);
+      if (!is_helper) check_interrupt(job);
+      fail(job, job->kernel(job->args, begin, end));
     }
   }
   return true;
@@ -304,6 +323,7 @@ static situ_status run_split(host_kernel *kernel, const union arg *args, int64_t
   job.n_joined = 1;
   job.open = job.wait = false;
   job.next = NULL;
+  job.next_check = 0;
   atomic_init(&job.failure, NULL);
   atomic_init(&job.n_helpers, 0);
   for (int i = 0; i < job.n_ranges; i++) {
@@ -316,6 +336,8 @@ static situ_status run_split(host_kernel *kernel, const union arg *args, int64_t
   if (has_helpers) finish_job(&job);
   return atomic_load(&job.failure);
 }
+
+void thread_pool_set_interrupt(situ_status (*ask)(void)) { atomic_store(&interrupt, ask); }
 
 situ_status thread_pool_run(host_kernel *kernel, const union arg *args, int64_t items,
                             int64_t grain) {

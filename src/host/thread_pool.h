@@ -17,6 +17,10 @@
 situ_status thread_pool_run(host_kernel *kernel, const union arg *args, int64_t items,
                             int64_t grain) SITU_MUST_USE;
 
+/* Sets a function that the caller of thread_pool_run calls between chunks, at most every 20 ms; an
+ * error ends the call. NULL: none. */
+void thread_pool_set_interrupt(situ_status (*ask)(void));
+
 /* Brackets a period in which a thread computes (a session run, a device worker) and therefore
  * occupies a core. Pairs nest. Never blocks; leave before waiting for another thread.
  * thread_pool_run does not need it. */

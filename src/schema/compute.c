@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/strbuf.h"
+#include "host/thread_pool.h"
 #include "situ/session.h"
 #include "tensor/tensor.h"
 
@@ -15,7 +16,12 @@ enum { WAIT_NANOSECONDS = 20 * 1000 * 1000 };
 
 static _Atomic(situ_interrupt) interrupt_hook;
 
-void situ_interrupt_set(situ_interrupt hook) { atomic_store(&interrupt_hook, hook); }
+static situ_status ask_during_kernel(void) { return compute_interrupted("The run"); }
+
+void situ_interrupt_set(situ_interrupt hook) {
+  atomic_store(&interrupt_hook, hook);
+  thread_pool_set_interrupt(hook ? ask_during_kernel : NULL);
+}
 
 situ_status compute_keep(const struct compute *compute, int input, situ_tensor **out) {
   *out = situ_tensor_retain(compute->in[input]);

@@ -140,7 +140,7 @@ INTERRUPTED = """
 
     with graph.as_default():
         slow = tf1.py_func(asleep, [tf.constant(1)], tf.int32)
-    data = tf.data.Dataset
+    data, large = tf.data.Dataset, tf.ones([12000, 12000])  # a product takes minutes
     for wait in (
         queue.dequeue,
         take,
@@ -153,6 +153,10 @@ INTERRUPTED = """
         lambda: tf.py_function(asleep, [1], tf.int32),
         tf.function(lambda: tf.numpy_function(asleep, [1], tf.int64)),
         lambda: session.run(slow),
+        lambda: data.range(10**12).reduce(tf.constant(0, tf.int64), lambda a, b: a + b),
+        lambda: list(data.range(10**12).filter(lambda x: x < 0)),
+        lambda: list(data.range(10**12).filter(lambda x: x < 0).prefetch(2)),
+        lambda: tf.matmul(large, large),
     ):
         stop = threading.Event()
         thread = threading.Thread(target=interrupt, args=(stop,))
@@ -175,5 +179,5 @@ INTERRUPTED = """
 
 def test_an_interrupt_ends_what_waits(python):
     result = python(INTERRUPTED)
-    assert result.out.split("\n")[:12] == ["interrupted"] * 11 + ["1.0"], result.err
+    assert result.out.split("\n")[:16] == ["interrupted"] * 15 + ["1.0"], result.err
     assert result.code == 0

@@ -70,8 +70,9 @@ reads = _Reads()
 
 
 class Place(threading.local):
-    """The replica context of mirrored variables in this thread: the index of the current replica (None: all
-    copies) and the mode, "replica" (writes are aggregated) or "update" (a copy is assigned)."""
+    """The replica context of mirrored variables in this thread: the index of the current replica
+    (None: all copies) and the mode, "replica" (writes are aggregated) or "update" (a copy is
+    assigned)."""
 
     def __init__(self):
         self.index = self.mode = self.run = None
