@@ -255,6 +255,20 @@ def convert_os_errors(path=None) -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def as_os_errors() -> Iterator[None]:
+    """Converts errors about files raised in the block to OSError, for functions that are not of
+    TensorFlow's file API."""
+    try:
+        yield
+    except NotFoundError as error:
+        raise FileNotFoundError(errno.ENOENT, error.message) from None
+    except PermissionDeniedError as error:
+        raise PermissionError(errno.EACCES, error.message) from None
+    except (UnknownError, FailedPreconditionError, ResourceExhaustedError) as error:
+        raise OSError(error.message) from None
+
+
+@contextlib.contextmanager
 def convert_malformed(path) -> Iterator[None]:
     """Converts errors of the block about contents that a file must not have (a missing key, a wrong
     type) to DataLossError."""

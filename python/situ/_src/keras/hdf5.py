@@ -106,7 +106,7 @@ class Arrays:
           ValueError: there is none, or its data is in another file.
           ResourceExhaustedError: it is too large.
         """
-        dataset = group.get(name) if hasattr(group, "keys") else None
+        dataset: Any = group.get(name) if hasattr(group, "keys") else None
         if not hasattr(dataset, "nbytes"):
             raise ValueError(f"The HDF5 file has no array {name!r} in {group.name}.")
         if dataset.file.filename != self._name or dataset.external or dataset.is_virtual:

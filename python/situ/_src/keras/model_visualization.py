@@ -12,7 +12,7 @@ import sys
 from typing import Any
 
 import _situ
-from situ._src.framework import nest
+from situ._src.framework import errors, nest
 from situ._src.keras.registry import keras_export
 
 _NOT_BUILT = (
@@ -46,7 +46,8 @@ class Dot(str):
     def write(self, path, prog: str = "dot", format: str = "raw") -> bool:
         """Writes the graph to a file; "raw" and "dot" write the DOT source."""
         data = self.encode() if format in ("raw", "dot") else self.create(prog, format)
-        _situ.replace_file(path, data)
+        with errors.as_os_errors():
+            _situ.replace_file(path, data)
         return True
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy
 
 import _situ
+from situ._src.framework import errors
 from situ._src.framework.api import V1, export
 from situ._src.framework.message_classes import message_class
 from situ._src.legacy import pickle_reader
@@ -141,7 +142,8 @@ class VocabularyProcessor:
             "frozen": words._frozen,
             "support_reverse": words._support_reverse,
         }
-        _situ.replace_file(filename, json.dumps(data).encode())
+        with errors.as_os_errors():
+            _situ.replace_file(filename, json.dumps(data).encode())
 
     @classmethod
     def restore(cls, filename: str | os.PathLike):
