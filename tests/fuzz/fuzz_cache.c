@@ -8,30 +8,36 @@
 #include "host/kernel_cache.h"
 #include "situ/situ.h"
 
+static char path[] = "/tmp/situ-fuzz-XXXXXX", data_file[64], kernel_file[96];
+
+static void remove_folder(void) {
+  unlink(data_file);
+  unlink(kernel_file);
+  rmdir(path);
+}
+
 /* A folder whose files are links to the file in memory. */
 static const char *folder(const char *target, const char *kernel) {
-  static char path[] = "/tmp/situ-fuzz-XXXXXX";
   static bool is_made;
-  char name[128];
   if (is_made) return path;
   if (!mkdtemp(path)) abort();
   is_made = true;
-  snprintf(name, sizeof name, "%s/data.cache", path);
-  if (symlink(target, name)) abort();
-  snprintf(name, sizeof name, "%s/%s.kernel", path, kernel);
-  if (symlink(target, name)) abort();
+  atexit(remove_folder);
+  snprintf(data_file, sizeof data_file, "%s/data.cache", path);
+  snprintf(kernel_file, sizeof kernel_file, "%s/%s.kernel", path, kernel);
+  if (symlink(target, data_file) || symlink(target, kernel_file)) abort();
   setenv("SITU_KERNEL_CACHE", path, 1);
   return path;
 }
 
-static situ_dataset *make_dataset(const char *path) {
+static situ_dataset *make_dataset(const char *where) {
   char file[128];
   const char *text = file;
   const int64_t number = 1;
   situ_tensor *components[2] = {NULL};
   situ_param param = {0};
   situ_dataset *rows = NULL, *out = NULL;
-  snprintf(file, sizeof file, "%s/data", path);
+  snprintf(file, sizeof file, "%s/data", where);
   if (situ_tensor_create(SITU_INT64, SITU_SHAPE(1), &number, &components[0]) ||
       situ_tensor_create(SITU_STRING, SITU_SHAPE(1), &text, &components[1]) ||
       situ_dataset_from_tensor_slices(components, 2, &rows) ||
@@ -72,8 +78,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (!size) return 0;
   snprintf(name, sizeof name, "%016llx%016llx", (unsigned long long)key.hash[0],
            (unsigned long long)key.hash[1]);
-  const char *path = folder(memory_file(data, size), name);
-  if (!dataset) dataset = make_dataset(path);
+  const char *where = folder(memory_file(data, size), name);
+  if (!dataset) dataset = make_dataset(where);
   uint8_t *file = malloc(sizeof magic + size);
   if (!file) return 0;
   memcpy(file, magic, sizeof magic - 1);
