@@ -2,6 +2,7 @@
  * random_graph.c: see random_graph.h. */
 #include "support/random_graph.h"
 
+#include <dirent.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,12 +44,23 @@ static bool is_late(void) {
   return until && now() > until;
 }
 
+static char folder[] = "/tmp/situ-random-graph-XXXXXX";
+
+/* Removes the temporary folder; names in it have no slashes. */
+static void remove_folder(void) {
+  DIR *entries = opendir(folder);
+  for (struct dirent *entry = NULL; entries && (entry = readdir(entries));)
+    unlinkat(dirfd(entries), entry->d_name, 0);
+  if (entries) closedir(entries);
+  rmdir(folder);
+}
+
 void random_graph_start(void) {
-  char folder[] = "/tmp/situ-random-graph-XXXXXX";
   setenv("SITU_SIM_GPUS", "A=64MiB,B=64MiB", 1);
   situ_status_release(situ_devices_reset());
   situ_interrupt_set(is_late);
   if (!mkdtemp(folder) || chdir(folder)) abort();
+  atexit(remove_folder);
 }
 
 bool random_graph_leaves_out(int id) {

@@ -269,8 +269,8 @@ static const struct op_def op_defs[] = {
     USER("ResourceAccumulatorApplyGradient", " local_step:int64[] gradient:dtype", "", TYPE, APPLY,
          APPLY_ARGS, OP_BLOCKS | OP_GIVES, op_no_shape, compute_apply),
     USER("SparseAccumulatorApplyGradient",
-         " local_step:int64[] gradient_indices:int64[n] gradient_values:dtype[n,...] "
-         "gradient_shape:int64[?]",
+         " local_step:int64[] gradient_indices:int64 gradient_values:dtype "
+         "gradient_shape:int64",
          "", TYPE " has_known_shape:bool", APPLY, APPLY_SPARSE_ARGS, OP_BLOCKS | OP_GIVES,
          op_no_shape, compute_apply_sparse),
     USER("AccumulatorTakeGradient", " num_required:int32[]", "average:dtype", TYPE, TAKE, TAKE_ARGS,
