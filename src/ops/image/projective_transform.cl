@@ -14,10 +14,10 @@ INLINE float projective_reflect(float at, i64 size) {
   const float twice = (float)(2 * size);
   if (size <= 1) return 0;
   if (at < 0) {
-    at = twice * (float)(i64)(-at / twice) + at;
+    at = twice * floor(-at / twice) + at;
     at = at < (float)-size ? at + twice : -at - 1;
   } else if (at > (float)(size - 1)) {
-    at -= twice * (float)(i64)(at / twice);
+    at -= twice * floor(at / twice);
     if (at >= (float)size) at = twice - at - 1;
   }
   return projective_clamp(at, (float)(size - 1));
@@ -27,9 +27,9 @@ INLINE float projective_wrap(float at, i64 size) {
   const float last = (float)(size - 1);
   if (size <= 1) return 0;
   if (at < 0)
-    at += (float)size * (float)((i64)(-at / last) + 1);
+    at += (float)size * (floor(-at / last) + 1);
   else if (at > last)
-    at -= (float)size * (float)(i64)(at / last);
+    at -= (float)size * floor(at / last);
   return projective_clamp(at, last);
 }
 
