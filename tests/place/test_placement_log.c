@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "place/placement_log.h"
+#include "support/expect.h"
 #include "support/fleet.h"
 
 /* What was printed on standard output since begin_capture. */
