@@ -159,5 +159,6 @@ static inline __attribute__((always_inline)) float math_tanh(float x) {
 #define pow(x, y) MATH2(pow, x, y)
 #define fmod(x, y) MATH2(fmod, x, y)
 #define atan2(x, y) MATH2(atan2, x, y)
+#define nextafter(x, y) MATH2(nextafter, x, y)
 
 #endif

@@ -10,6 +10,7 @@
 #define OP_FAMILIES(X) \
   X(array_ops) \
   X(elementwise) \
+  X(special_functions) \
   X(cast) \
   X(select_add_n) \
   X(slice) \

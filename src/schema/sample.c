@@ -89,6 +89,7 @@ static double choose(situ_type type, const char *domain, uint32_t random) {
   if (!strncmp(domain, ":pos", 4)) low = 16;
   if (!strncmp(domain, ":above1", 7)) low = 64;
   if (!strncmp(domain, ":unit", 5)) low = -61, high = 61;
+  if (!strncmp(domain, ":probability", 12)) low = 3, high = 61;
   const double value = (low + (int)(random % (uint32_t)(high - low + 1))) / 64.0;
   if (real) return value;
   if (!strncmp(domain, ":unit", 5)) return random % 2;

@@ -20,7 +20,7 @@ from ops_norm import NORM
 from ops_random import RANDOM
 from ops_rows import ROWS
 from ops_scan import SCAN
-from ops_special import SPECIAL_BINARY, SPECIAL_UNARY
+from ops_special import SPECIAL
 from ops_train import TRAIN
 from ops_warp import WARP
 
@@ -320,14 +320,12 @@ def results(case):
     if op in ADJOINTS and is_complex:
         for i, name in enumerate(("adj_x", "adj_y")):
             inputs[i] = np.conj(inputs[i]) if case["attrs"][name] else inputs[i]
-    if op in SPECIAL_UNARY:
-        made = each(SPECIAL_UNARY[op])(*inputs)
-    elif op in SPECIAL_BINARY:
-        made = each(SPECIAL_BINARY[op])(*inputs)
-    elif op in UNARY:
+    if op in UNARY:
         made = UNARY[op](*inputs)
     elif op in BINARY:
         made = BINARY[op](*inputs)
+    elif op in SPECIAL:
+        made = SPECIAL[op](*inputs)
     elif op in RANDOM:
         made = RANDOM[op](case["attrs"], *inputs)
     elif op in GRADIENT:

@@ -1,98 +1,59 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ops_special.py: special functions by integration and bisection, for ops.py."""
-import math
-import statistics
-
+"""ops_special.py: the special functions for ops.py, by mpmath."""
 import numpy as np
 
 
-def integral(function, low, high, points=4000):
-    """Gauss-Legendre quadrature in 40 pieces."""
-    nodes, weights = np.polynomial.legendre.leggauss(points // 40)
-    edges = np.linspace(low, high, 41)
-    half = (edges[1:] - edges[:-1])[:, None] / 2
-    middle = (edges[1:] + edges[:-1])[:, None] / 2
-    return float(np.sum(function(middle + half * nodes) * weights * half))
+def by_mpmath(function):
+    """A function of mpmath's numbers as one of arrays."""
+    def compute(*arrays):
+        import mpmath  # only to write the values
+
+        def number(*args):
+            try:
+                with mpmath.workdps(30):
+                    return float(function(mpmath, *(mpmath.mpf(float(a)) for a in args)))
+            except (ValueError, ZeroDivisionError):
+                return float("inf")
+        arrays = np.broadcast_arrays(*arrays)
+        made = [number(*args) for args in zip(*(a.ravel() for a in arrays))]
+        return np.array(made, np.float64).reshape(arrays[0].shape)
+    return compute
 
 
-def erfinv(x):
-    return math.copysign(1, x) * statistics.NormalDist().inv_cdf((abs(x) + 1) / 2) / math.sqrt(2)
+def igamma(m, a, x):
+    return m.gammainc(a, 0, x, regularized=True)
 
 
-def ndtri(p):
-    return statistics.NormalDist().inv_cdf(p) if 0 < p < 1 else math.nan
+def igamma_slope(m, a, x):
+    return m.diff(lambda t: m.gammainc(t, 0, x, regularized=True), a)
 
 
-def igamma_series(a, x):
-    """The terms of the series of the lower function, and their derivatives for a."""
-    term, slope = 1 / a, -1 / a**2
-    for n in range(1, 200):
-        yield term, slope
-        slope = slope * x / (a + n) - term * x / (a + n) ** 2
-        term *= x / (a + n)
-
-
-def igamma(a, x):
-    if a <= 0 or x < 0:
-        return math.nan
-    factor = math.exp(a * math.log(x) - x - math.lgamma(a))
-    return factor * math.fsum(term for term, _ in igamma_series(a, x))
-
-
-def igamma_grad_a(a, x, digamma_step=1e-3):
-    """The derivative of lgamma by central differences of high order."""
-    h = digamma_step
-    weights = ((1, 4 / 5), (2, -1 / 5), (3, 4 / 105), (4, -1 / 280))
-    digamma = math.fsum(
-        w * (math.lgamma(a + k * h) - math.lgamma(a - k * h)) / h for k, w in weights)
-    factor = math.exp(a * math.log(x) - x - math.lgamma(a))
-    slopes = math.fsum(slope for _, slope in igamma_series(a, x))
-    return factor * slopes + igamma(a, x) * (math.log(x) - digamma)
-
-
-def zeta(x, q):
-    if x == 1:
-        return math.inf
-    terms = math.fsum((q + k) ** -x for k in range(3000))
-    end = q + 3000
-    return terms + end ** (1 - x) / (x - 1) + end ** -x / 2 + x * end ** (-x - 1) / 12
-
-
-def bessel_i(order, x):
-    return integral(lambda t: np.exp(x * np.cos(t)) * np.cos(order * t), 0, np.pi) / np.pi
-
-
-def bessel_j(order, x):
-    return integral(lambda t: np.cos(order * t - x * np.sin(t)), 0, np.pi) / np.pi
-
-
-def bessel_k(order, x):
-    return integral(lambda t: np.exp(-x * np.cosh(t)) * np.cosh(order * t), 0, 9)
-
-
-def dawsn(x):
-    return integral(lambda t: np.exp(t * t - x * x), 0, x)
-
-
-def expint(x):
-    return math.log(x) + 0.5772156649015329 + integral(lambda t: np.expm1(t) / t, 1e-300, x)
-
-
-def spence(x):
-    if x < 0:
-        return math.nan
-    return integral(lambda t: np.where(t == 1, -1.0, np.log(t) / (1 - t)), 1, x)
+def gamma_sample_slope(m, a, x):
+    return -igamma_slope(m, a, x) * m.gamma(a) * m.exp(x) / x ** (a - 1)
 
 
 SPECIAL_UNARY = {
-    "Erfinv": erfinv, "Ndtri": ndtri, "Dawsn": dawsn, "Expint": expint, "Spence": spence,
-    "BesselI0": lambda x: bessel_i(0, x), "BesselI1": lambda x: bessel_i(1, x),
-    "BesselI0e": lambda x: bessel_i(0, x) * math.exp(-abs(x)),
-    "BesselI1e": lambda x: bessel_i(1, x) * math.exp(-abs(x)),
-    "BesselK0": lambda x: bessel_k(0, x), "BesselK1": lambda x: bessel_k(1, x),
-    "BesselK0e": lambda x: bessel_k(0, x) * math.exp(x),
-    "BesselK1e": lambda x: bessel_k(1, x) * math.exp(x),
-    "BesselJ0": lambda x: bessel_j(0, x), "BesselJ1": lambda x: bessel_j(1, x),
+    "Dawsn": lambda m, x: m.sqrt(m.pi) / 2 * m.exp(-x * x) * m.erfi(x),
+    "Expint": lambda m, x: m.ei(x), "FresnelCos": lambda m, x: m.fresnelc(x),
+    "FresnelSin": lambda m, x: m.fresnels(x),
+    "Spence": lambda m, x: m.re(m.polylog(2, 1 - x)), "Erfinv": lambda m, x: m.erfinv(x),
+    "Ndtri": lambda m, x: m.sqrt(2) * m.erfinv(2 * x - 1),
+    "BesselI0": lambda m, x: m.besseli(0, x), "BesselI1": lambda m, x: m.besseli(1, x),
+    "BesselI0e": lambda m, x: m.exp(-abs(x)) * m.besseli(0, x),
+    "BesselI1e": lambda m, x: m.exp(-abs(x)) * m.besseli(1, x),
+    "BesselK0": lambda m, x: m.besselk(0, x), "BesselK1": lambda m, x: m.besselk(1, x),
+    "BesselK0e": lambda m, x: m.exp(x) * m.besselk(0, x),
+    "BesselK1e": lambda m, x: m.exp(x) * m.besselk(1, x),
+    "BesselJ0": lambda m, x: m.besselj(0, x), "BesselJ1": lambda m, x: m.besselj(1, x),
+    "BesselY0": lambda m, x: m.bessely(0, x), "BesselY1": lambda m, x: m.bessely(1, x),
 }
-SPECIAL_BINARY = {"Igamma": igamma, "Igammac": lambda a, x: 1 - igamma(a, x),
-                  "IgammaGradA": igamma_grad_a, "Zeta": zeta}
+SPECIAL_BINARY = {
+    "Igamma": igamma, "Igammac": lambda m, a, x: 1 - igamma(m, a, x), "IgammaGradA": igamma_slope,
+    "RandomGammaGrad": gamma_sample_slope, "Zeta": lambda m, x, q: m.zeta(x, q),
+    "Betainc": lambda m, a, b, x: m.betainc(a, b, 0, x, regularized=True),
+}
+SPECIAL = {
+    **{name: by_mpmath(function) for name, function in {**SPECIAL_UNARY, **SPECIAL_BINARY}.items()},
+    "Xlog1py": lambda x, y: np.where(x == 0, 0, x * np.log1p(y)),
+    "NextAfter": lambda x, y: x,  # but for a unit in the last place
+}

@@ -6,6 +6,7 @@
 #include "ops/string/string_elements.h"
 #include "ops/derivative.h"
 #include "ops/math/cast.h"
+#include "ops/math/elementwise.h"
 #include "tensor/shape.h"
 #include "tensor/type.h"
 
@@ -14,14 +15,14 @@
 #define KERNELS "ops/math/complex.cl"
 #include "kernel/complex_types.h"
 
-static situ_status record_unary(struct call *call, const struct kernel *kernel, double cost) {
+situ_status elementwise_record_unary(struct call *call, const struct kernel *kernel, double cost) {
   const int64_t n = situ_shape_count(call->in[0].shape);
   return LAUNCH(call, kernel, call->in[0].type, n, (int64_t)(GRAIN / cost), (double)n * cost,
                 ARG_IN(call, 0), ARG_OUT(call, 0), ARG_INT(n));
 }
 
-static situ_status record_binary(struct call *call, const struct kernel *flat,
-                                 const struct kernel *wide, double cost) {
+situ_status elementwise_record_binary(struct call *call, const struct kernel *flat,
+                                      const struct kernel *wide, double cost) {
   const struct operand *x = &call->in[0], *y = &call->in[1], *z = &call->out[0];
   return broadcast_record(call, (const struct kernel *[]){flat, wide}, x->type, cost,
                           (struct side){x->slot, &x->shape}, (struct side){y->slot, &y->shape},
@@ -49,22 +50,22 @@ static situ_status record_equality(struct call *call, const struct kernel *flat,
   situ_shape all;
   if (!shape_broadcast(&call->in[0].shape, &call->in[1].shape, &all))
     return scatter_clear(call, SITU_BOOL, call->out[0].slot, misfit, 1);
-  return record_binary(call, flat, wide, cost);
+  return elementwise_record_binary(call, flat, wide, cost);
 }
 
 /* Kernels and their recording. */
-#define UNARY(name, class, cost, ...)                   \
-  KERNEL_TABLE(name, class);                            \
-  static situ_status name##_record(struct call *call) { \
-    return record_unary(call, &name##_kernel, cost);    \
+#define UNARY(name, class, cost, ...)                            \
+  KERNEL_TABLE(name, class);                                     \
+  static situ_status name##_record(struct call *call) {          \
+    return elementwise_record_unary(call, &name##_kernel, cost); \
   }
 #define ACTIVATION UNARY
 #define PREDICATE UNARY
-#define BINARY(name, class, cost, ...)                                     \
-  KERNEL_TABLE(name, class);                                               \
-  KERNEL_TABLE(name##_wide, class);                                        \
-  static situ_status name##_record(struct call *call) {                    \
-    return record_binary(call, &name##_kernel, &name##_wide_kernel, cost); \
+#define BINARY(name, class, cost, ...)                                                 \
+  KERNEL_TABLE(name, class);                                                           \
+  KERNEL_TABLE(name##_wide, class);                                                    \
+  static situ_status name##_record(struct call *call) {                                \
+    return elementwise_record_binary(call, &name##_kernel, &name##_wide_kernel, cost); \
   }
 #define BINARY_OF(ports, args, ...) BINARY(__VA_ARGS__)
 #define BINARY_STRINGS(function, ...) BINARY(__VA_ARGS__)
@@ -128,11 +129,15 @@ static situ_status record_part(struct call *call, int part) {
 
 static situ_status record_real(struct call *call) { return record_part(call, 0); }
 static situ_status record_imag(struct call *call) { return record_part(call, 1); }
-static situ_status record_conj(struct call *call) { return record_unary(call, &Conj_kernel, 1); }
-static situ_status record_complex_abs(struct call *call) {
-  return record_unary(call, &ComplexAbs_kernel, 4);
+static situ_status record_conj(struct call *call) {
+  return elementwise_record_unary(call, &Conj_kernel, 1);
 }
-static situ_status record_angle(struct call *call) { return record_unary(call, &Angle_kernel, 24); }
+static situ_status record_complex_abs(struct call *call) {
+  return elementwise_record_unary(call, &ComplexAbs_kernel, 4);
+}
+static situ_status record_angle(struct call *call) {
+  return elementwise_record_unary(call, &Angle_kernel, 24);
+}
 
 static struct term emit_complex(struct gradient *g, struct term real, struct term imag) {
   const bool is_double = gradient_type(g, real) == SITU_DOUBLE;
@@ -204,22 +209,6 @@ const struct kernel *const elementwise_greatest[2] = {&Maximum_kernel, &Maximum_
 #undef EQUALITY
 
 /* Op definitions. An empty derivative means that there is none. */
-#define XY_ARGS "x: First operand.\ny: Second operand, broadcast with x."
-#define GRAD_FLAG(text) (sizeof(text) == 1 ? OP_NO_GRADIENT : 0)
-#define UNARY_OP_DEF(name_, class, in_, out_, flags_, grad_, domain, python_, doc_) \
-  {.name = #name_,                                                                  \
-   .inputs = in_ ":T",                                                              \
-   .outputs = out_,                                                                 \
-   .attrs = "T:{" TYPE_NAMES_##class "}",                                           \
-   .python = python_,                                                               \
-   .doc = doc_,                                                                     \
-   .args = in_ ": Input tensor.",                                                   \
-   .samples = "[3,5]" domain "; []" domain "; [2,0]" domain,                        \
-   .devices = EVERYWHERE,                                                           \
-   .flags = OP_INPLACE | (flags_),                                                  \
-   .shape = op_same_shape,                                                          \
-   .record = name_##_record,                                                        \
-   .grad = grad_},
 #define UNARY(name, class, cost, f, dx, domain, python, doc) \
   UNARY_OP_DEF(name, class, "x", "y:T", GRAD_FLAG(dx), name##_grad, domain, python, doc)
 #define ACTIVATION(name, class, cost, f, dx, domain, python, doc)                            \
@@ -227,23 +216,6 @@ const struct kernel *const elementwise_greatest[2] = {&Maximum_kernel, &Maximum_
                python, doc)
 #define PREDICATE(name, class, cost, f, domain, python, doc) \
   UNARY_OP_DEF(name, class, "x", "y:bool", 0, NULL, domain, python, doc)
-#define BINARY_SAMPLES(dx, dy)                                                              \
-  "[3,4]" dx " [3,4]" dy "; [3,4]" dx " []" dy "; []" dx " [4]" dy "; [3,1]" dx " [1,4]" dy \
-  "; [2,3,4]" dx " [4]" dy "; [2,1,4]" dx " [3,1]" dy "; [0,3]" dx " [3]" dy
-#define BINARY_OP_DEF(name_, ports, args_, class, out_, flags_, grad_, dx, dy, python_, doc_) \
-  {.name = #name_,                                                                            \
-   .inputs = ports,                                                                           \
-   .outputs = out_,                                                                           \
-   .attrs = "T:{" TYPE_NAMES_##class "}",                                                     \
-   .python = python_,                                                                         \
-   .doc = doc_,                                                                               \
-   .args = args_,                                                                             \
-   .samples = BINARY_SAMPLES(dx, dy),                                                         \
-   .devices = EVERYWHERE,                                                                     \
-   .flags = flags_,                                                                           \
-   .shape = broadcast_shape,                                                                  \
-   .record = name_##_record,                                                                  \
-   .grad = grad_},
 #define BINARY(name, class, cost, f, guard, gx, gy, dx, dy, python, doc)                         \
   BINARY_OP_DEF(name, "x:T y:T", XY_ARGS, class, "z:T", OP_INPLACE | GRAD_FLAG(gx), name##_grad, \
                 dx, dy, python, doc)

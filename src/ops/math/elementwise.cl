@@ -42,37 +42,6 @@ INLINE C JOIN(digamma, T_NAME)(C x) {
   p = p * z + (C)8.33333333333333333333E-2;
   return result + log(v) - 1 / (2 * v) - p * z;
 }
-/* The sum of (q + k)^-x over k = 0, 1, ... for x > 1, q > 0: the first terms, then Euler and
- * Maclaurin's series for the others. */
-INLINE C JOIN(hurwitz_zeta, T_NAME)(C x, C q) {
-  const C parts[] = {(C)12,
-                     (C)-720,
-                     (C)30240,
-                     (C)-1209600,
-                     (C)47900160,
-                     (C)-1.8924375803183791606e9,
-                     (C)7.47242496e10,
-                     (C)-2.950130727918164224e12};
-  C sum = 0, a = q;
-  for (int k = 0; k < 10; k++, a += 1) sum += pow(a, -x);
-  C power = pow(a, -x), factor = x;
-  sum += power * a / (x - 1) + power / 2;
-  for (int k = 0; k < 8; k++) {
-    power /= a;
-    sum += factor * power / parts[k];
-    power /= a;
-    factor *= (x + (C)(2 * k + 1)) * (x + (C)(2 * k + 2));
-  }
-  return sum;
-}
-
-INLINE C JOIN(polygamma, T_NAME)(C n, C x) {
-  if (n < 0 || n != floor(n)) return (n - n) / (n - n);
-  if (n == 0) return JOIN(digamma, T_NAME)(x);
-  const C size = exp(lgamma(n + 1)) * JOIN(hurwitz_zeta, T_NAME)(n + 1, x);
-  return fmod(n, 2) == 0 ? -size : size;
-}
-#include "ops/math/special_functions.cl"
 #elif T_IS_INTEGER
 #define magnitude(x) ((x) < 0 ? -(x) : (x))
 #define rounded(x) (x)
@@ -134,55 +103,7 @@ INLINE C JOIN(int_power, T_NAME)(C x, C y) {
 #define IF_SIGNED_COMPLEX IF_SIGNED
 #define IF_NUMBER_COMPLEX IF_NUMBER
 #define IF_ANY_COMPLEX IF_ANY
-#define UNARY_KERNEL(name, R, expression)              \
-  KERNEL(name, IN(T, x_), OUT(R, y_), SIZE(n)) {       \
-    EACH(i, n);                                        \
-    const C x = (C)x_[i];                              \
-    y_[i] = (R)(expression);                           \
-  }
-
-#ifdef SITU_HOST
-/* One element; a row of elements, along which an operand steps (1) or stays (0); many rows. */
-#define BINARY_KERNELS(name, R, expression, guard)                                               \
-  INLINE void JOIN(name##_at, T_NAME)(UNUSED struct fault *fault_, const C x, const C y, R *z) { \
-    guard *z = (R)(expression);                                                                  \
-  }                                                                                              \
-  RANGE(name, IN(T, x), IN(T, y), OUT(R, z), SIZE(sx), SIZE(sy)) {                               \
-    if (sx && sy) {                                                                              \
-      INDEPENDENT for (i64 i = begin; i < end; i++)                                              \
-          JOIN(name##_at, T_NAME)(fault_, (C)x[i], (C)y[i], &z[i]);                              \
-    } else if (sx) {                                                                             \
-      const C one = (C)y[0];                                                                     \
-      INDEPENDENT for (i64 i = begin; i < end; i++)                                              \
-          JOIN(name##_at, T_NAME)(fault_, (C)x[i], one, &z[i]);                                  \
-    } else {                                                                                     \
-      const C one = (C)x[0];                                                                     \
-      INDEPENDENT for (i64 i = begin; i < end; i++)                                              \
-          JOIN(name##_at, T_NAME)(fault_, one, (C)y[i], &z[i]);                                  \
-    }                                                                                            \
-  }                                                                                              \
-  static situ_status JOIN(name##_wide, T_NAME)(const union arg *args, int64_t begin,             \
-                                               int64_t end) {                                    \
-    return strided_for_rows(args, begin, end, JOIN(name, T_NAME), 2,                             \
-                     (const size_t[]){sizeof(T), sizeof(T), sizeof(R)});                         \
-  }
-#else
-#define BINARY_KERNELS(name, R, expression, guard)                                               \
-  KERNEL(name, IN(T, x_), IN(T, y_), OUT(R, z_), SIZE(sx), SIZE(sy), SIZE(n)) {                  \
-    EACH(i, n);                                                                                  \
-    const C x = (C)x_[i * sx], y = (C)y_[i * sy];                                                \
-    guard z_[i] = (R)(expression);                                                               \
-  }                                                                                              \
-  KERNEL(name##_wide, IN(T, x_), IN(T, y_), OUT(R, z_), SIZES(dim), SIZES(sx), SIZES(sy),        \
-         SIZE(n)) {                                                                              \
-    EACH(i, n);                                                                                  \
-    UNPACK(dim);                                                                                 \
-    UNPACK(sx);                                                                                  \
-    UNPACK(sy);                                                                                  \
-    const C x = (C)x_[strided_offset(i, dim, sx)], y = (C)y_[strided_offset(i, dim, sy)];        \
-    guard z_[i] = (R)(expression);                                                               \
-  }
-#endif
+#include "ops/math/elementwise_kernels.h"
 
 #define UNARY(name, class, cost, f, ...) IF_##class(UNARY_KERNEL(name, T, f))
 #define ACTIVATION(name, class, cost, f, ...) IF_##class(UNARY_KERNEL(name, T, f))

@@ -400,30 +400,13 @@ def lbeta(x: TensorLike, name: str | None = None) -> Tensor:
         )
 
 
-@export("math.xlog1py")
-def xlog1py(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Computes `x * log1p(y)` element-wise and returns 0 where `x` is 0."""
-    x, y = _pair(x, y)
-    zero = op("Equal", x, op("ZerosLike", x))
-    safe = op("SelectV2", zero, op("ZerosLike", y), y)
-    return op("Mul", x, op("Log1p", safe), name=name)
-
-
 @export("math.erfcinv")
 def erfcinv(x: TensorLike, name: str | None = None) -> Tensor:
-    """Computes the inverse of the complementary error function element-wise.
-
-    Args:
-      x: A tensor of numbers in [0, 2].
-      name: A name for the operation (optional).
-
-    Returns:
-      A tensor of the type of `x`.
-    """
-    with scope(name, "erfcinv"):
-        x = convert_to_tensor(x)
-        half, root = constant(0.5, x.dtype), constant(-(0.5**0.5), x.dtype)
-        return op("Mul", op("Ndtri", op("Mul", x, half)), root)
+    """Computes the inverse of the complementary error function, for 0 <= x <= 2."""
+    with scope(name, "erfcinv") as full:
+        x = convert_to_tensor(x, name="start")
+        quantile = op("Ndtri", op("Mul", constant(0.5, x.dtype), x))
+        return op("Mul", op("Neg", quantile), constant(0.5**0.5, x.dtype), name=full)
 
 
 def _steps(x):
