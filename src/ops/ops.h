@@ -9,8 +9,11 @@
 /* clang-format off */
 #define OP_FAMILIES(X) \
   X(array_ops) \
+  X(bitcast) \
   X(elementwise) \
   X(special_functions) \
+  X(fake_quant) \
+  X(quantize_dequantize) \
   X(cast) \
   X(select_add_n) \
   X(slice) \
@@ -35,6 +38,7 @@
   X(cumsum) \
   X(check_numerics) \
   X(string_ops) \
+  X(segment_join) \
   X(hash_bucket) \
   X(regex_ops) \
   X(as_string) \

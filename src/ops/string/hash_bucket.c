@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * hash_bucket.c: ops that hash strings to buckets. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "ops/ops.h"
 #include "ops/string/fingerprint.h"
 #include "tensor/tensor.h"
@@ -42,7 +45,60 @@ static situ_status compute_strong_bucket(struct compute *compute) {
   return NULL;
 }
 
+/* Fingerprint: a hash per index of the first dimension, as bytes. */
+
+static situ_status fingerprint_shape(struct call *call) {
+  const situ_shape *data = &call->in[0].shape;
+  if (data->rank == 0) return INVALID("`data` should have at least one dimension: []");
+  TRY(op_need_rank(call, 1, 0, "method"));
+  call->out[0].shape = (situ_shape){2, {data->rank > 0 ? data->dim[0] : SITU_ANY, 8}};
+  return NULL;
+}
+
+/* Strings: the hash of the string; of several, that of the bytes of their hashes. */
+static situ_status hash_strings(const situ_tensor *in, int64_t rows, uint64_t *out) {
+  const int64_t n = situ_shape_count(in->shape), width = rows ? n / rows : 0;
+  uint64_t *each = calloc((size_t)n + 1, sizeof *each);
+  if (!each) return NO_MEMORY();
+  for (int64_t i = 0; i < n; i++) {
+    const situ_string text = situ_tensor_string(in, i);
+    each[i] = fingerprint_make(text.data, text.length);
+  }
+  for (int64_t i = 0; i < rows; i++)
+    out[i] = width == 1
+                 ? each[i]
+                 : fingerprint_make((const char *)(each + i * width), (size_t)width * sizeof *each);
+  free(each);
+  return NULL;
+}
+
+static situ_status compute_fingerprint(struct compute *compute) {
+  const situ_tensor *in = compute->in[0];
+  const situ_string method = situ_tensor_string(compute->in[1], 0);
+  if (method.length != 10 || memcmp(method.data, "farmhash64", 10))
+    return INVALID("Unsupported fingerprint method: %.*s", (int)method.length, method.data);
+  const int64_t rows = in->shape.dim[0];
+  void *out = NULL;
+  TRY(compute_output(compute, 0, (situ_shape){2, {rows, 8}}, &out));
+  if (situ_tensor_type(in) == SITU_STRING) return hash_strings(in, rows, out);
+  const size_t width = rows ? situ_tensor_bytes(in) / (size_t)rows : 0;
+  for (int64_t i = 0; i < rows; i++)
+    ((uint64_t *)out)[i] =
+        fingerprint_make((const char *)situ_tensor_data(in) + (size_t)i * width, width);
+  return NULL;
+}
+
 static const struct op_def op_defs[] = {
+    {.name = "Fingerprint",
+     .inputs = "data:T method:string",
+     .outputs = "fingerprint:uint8",
+     .attrs = "T:{" ALL_TYPES "}",
+     .doc = "Hashes the slices of a tensor along its first dimension with FarmHash64.",
+     .args = "data: Tensor of at least one dimension.\nmethod: Scalar, 'farmhash64'.",
+     .devices = "CPU",
+     .flags = OP_NO_GRADIENT,
+     .shape = fingerprint_shape,
+     .compute = compute_fingerprint},
     {.name = "StringToHashBucketFast",
      .inputs = "input:string",
      .outputs = "output:int64",

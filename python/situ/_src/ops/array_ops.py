@@ -787,9 +787,3 @@ def identity_n(input: TensorLike, name: str | None = None) -> list[Tensor]:
         with scope(name, "IdentityN"):
             return [op("Identity", x) for x in tensors]
     return list(op("IdentityN", tensors, name=name))
-
-
-@export("parallel_stack")
-def parallel_stack(values: TensorLike, name: str | None = "parallel_stack") -> Tensor:
-    """Stacks tensors along a new first dimension."""
-    return stack(values, 0, name)

@@ -8,7 +8,6 @@ from situ._src.framework import errors, tensor_shape
 from situ._src.framework.api import OPS, export, named
 from situ._src.framework.dtypes import as_dtype, dtype_of
 from situ._src.framework.graph import scope
-from situ._src.framework.keywords import unsupported
 from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
 from situ._src.ops.array_ops import shape as shape_op
 
@@ -390,6 +389,44 @@ def _linspace_float64(start, stop, num):
     return op("ConcatV2", [op("Slice", made, [0], [num - 1]), constant([stop], "float64")], 0)
 
 
+def _linspace_along(start, stop, num, axis):
+    """linspace of tensors: a new dimension at `axis`."""
+    start = convert_to_tensor(start, name="start")
+    stop = convert_to_tensor(stop, start.dtype, name="stop")
+    kind = start.dtype if start.dtype.is_floating else as_dtype("float64")
+    count = convert_to_tensor(num, name="num")
+    if not count.dtype.is_integer:
+        raise TypeError(
+            "Argument `tensor` (name: num) must be of type integer. Received `tensor` = "
+            f"{num} of dtype: {count.dtype!r}"
+        )
+    start, stop = cast(start, kind), cast(stop, kind)
+    zeros = op("ZerosLike", op("Sub", stop, start))  # of the broadcast shape
+    start, stop = (op("ExpandDims", op("Add", v, zeros), axis) for v in (start, stop))
+    steps = op(
+        "Maximum", op("Sub", cast(count, "int64"), constant(1, "int64")), constant(1, "int64")
+    )
+    delta = op("RealDiv", op("Sub", stop, start), cast(steps, kind))
+    inner = cast(op("Range", constant(1, "int64"), steps, constant(1, "int64")), kind)
+    rank = tensor_shape.as_shape(start.shape).rank
+    if rank is None:
+        raise ValueError("tf.linspace needs tensors of known rank.")
+    axis = axis % rank
+    inner = op("Reshape", inner, [-1 if i == axis else 1 for i in range(rank)])
+    whole = op("ConcatV2", [start, op("Add", start, op("Mul", delta, inner)), stop], axis)
+    front = op("Slice", shape_op(start), [0], [axis])
+    rest = op("Slice", shape_op(start), [axis + 1], [-1])
+    size = op("ConcatV2", [front, op("Reshape", cast(count, "int32"), [1]), rest], 0)
+    return op("Slice", whole, op("ZerosLike", size), size)
+
+
+def _is_scalar(value):
+    shape = getattr(value, "shape", None)
+    if shape is None:
+        return not isinstance(value, (list, tuple))
+    return tensor_shape.as_shape(shape).rank == 0
+
+
 @export("linspace", v1="lin_space")
 def linspace(
     start: TensorLike, stop: TensorLike, num: int | None, name: str | None = None, axis: Axis = 0
@@ -397,16 +434,19 @@ def linspace(
     """Creates `num` evenly spaced numbers from `start` to `stop`, both included.
 
     Args:
-      start: The first number.
-      stop: The last number.
+      start: The first number, or a tensor of first numbers.
+      stop: The last number, or a tensor that is broadcast with `start`.
       num: How many numbers; the result is empty if it is 0.
-      axis: Must be 0.
+      axis: The new dimension of the result, if `start` or `stop` has dimensions.
       name: A name for the operation (optional).
 
     Returns:
-      A 1-D floating-point tensor.
+      A floating-point tensor with one dimension more than `start` and `stop`.
     """
-    unsupported("linspace", axis=(axis, 0))
+    is_integer = not isinstance(num, float)
+    if axis not in (0, -1) or not (is_integer and _is_scalar(start) and _is_scalar(stop)):
+        with scope(name, "linspace"):
+            return _linspace_along(start, stop, num, axis)
     kind = (
         dtype_of(start)
         or dtype_of(stop)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""unique_sort_ops.py: unique, boolean_mask, bincount, confusion_matrix, histograms, sort,
+"""unique_sort_ops.py: unique, boolean_mask, confusion_matrix, histograms, sort,
 reverse_sequence."""
 
 from __future__ import annotations
@@ -159,49 +159,6 @@ def count_nonzero_v1(
     )
 
 
-@export("math.bincount", v1="bincount")
-def bincount(
-    arr: TensorLike,
-    weights: TensorLike = None,
-    minlength: TensorLike = None,
-    maxlength: TensorLike = None,
-    dtype: DTypeLike = "int32",
-    name: str | None = None,
-) -> Tensor:
-    """Counts the occurrences of each value in an array of non-negative integers.
-
-    Args:
-      arr: A tensor of integers.
-      weights: Weights to sum instead of counting (optional).
-      minlength: The smallest length of the result.
-      maxlength: The largest length of the result; values that do not fit are not counted.
-      dtype: The type of the counts; with `weights` the result has their type.
-      name: A name for the operation (optional).
-
-    Returns:
-      A 1-D tensor.
-    """
-    with scope(name, "bincount"):
-        arr = op("Reshape", convert_to_tensor(arr, name="arr"), [-1])
-        wrong = op("Less", arr, constant(0, arr.dtype))
-        size = op(
-            "Add",
-            OPS["Max"](op("ConcatV2", [arr, constant([-1], arr.dtype)], 0), 0),
-            constant(1, arr.dtype),
-        )
-        if minlength is not None:
-            size = op("Maximum", size, convert_to_tensor(minlength, arr.dtype))
-        if maxlength is not None:
-            size = op("Minimum", size, convert_to_tensor(maxlength, arr.dtype))
-            arr = op("SelectV2", op("Less", arr, size), arr, constant(-1, arr.dtype))
-        if weights is None:
-            weights = op("Fill", shape_op(arr), constant(1, as_dtype(dtype)))
-        else:
-            weights = op("Reshape", convert_to_tensor(weights), [-1])
-        arr = op("SelectV2", wrong, size, arr)  # out of range, so the op fails
-        return op("UnsortedSegmentSum", weights, arr, size)
-
-
 def _checked_ids(ids, argument, count):
     """Returns class ids with an assertion that they are in [0, count)."""
     from situ._src.framework.scopes import control_dependencies
@@ -322,6 +279,11 @@ def _sorted(values, axis, direction):
         raise ValueError(
             f"Argument `direction` should be one of 'ASCENDING' or 'DESCENDING'. "
             f"Received: direction={direction}"
+        )
+    if values.dtype == "string":
+        raise errors.invalid_argument(
+            "Value for attr 'T' of string is not in the list of allowed values: bfloat16, half, "
+            "float, double, int8, int16, int32, int64, complex64, complex128"
         )
     if tensor_shape.as_shape(values.shape).rank == 0:
         raise errors.invalid_argument("A scalar has no axis to sort along (op: 'TopKV2')")

@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+"""bincount_ops.py: tf.math.bincount and tf.sparse.bincount of dense, sparse and ragged tensors."""
+
+from __future__ import annotations
+
+from situ._src.framework import tensor_shape
+from situ._src.framework.api import OPS, export
+from situ._src.framework.dtypes import as_dtype
+from situ._src.framework.graph import scope
+from situ._src.framework.scopes import control_dependencies
+from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
+from situ._src.ops.check_ops import Assert
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing takes long to import
+    from situ._src.framework.type_aliases import Any, DTypeLike, Tensor, TensorLike
+
+
+class _Values:
+    """The elements to count: a vector, the row of each one and the number of rows (None: there are
+    no rows), and the weights."""
+
+    def __init__(self, values: Any, weights: Any, axis: int | None) -> None:
+        axis = 0 if axis is None else axis
+        if axis not in (0, -1):
+            raise ValueError(
+                f"Unsupported value for argument axis={axis}. Only 0 and -1 are currently "
+                "supported."
+            )
+        self.rows = self.count = None
+        self.weights = weights
+        if hasattr(values, "dense_shape"):
+            self._set_sparse(values, axis)
+        elif hasattr(values, "nested_row_splits"):
+            self._set_ragged(values, axis)
+        else:
+            self._set_dense(values, axis)
+        if not self.flat.dtype.is_integer:
+            self.flat = cast(self.flat, "int32")
+
+    def _set_sparse(self, values: Any, axis: int) -> None:
+        self.flat = values.values
+        if self.weights is not None:
+            self.weights = self.weights.values
+        if axis:
+            self.rows = op("Squeeze", op("Slice", values.indices, [0, 0], [-1, 1]), [1])
+            self.count = op("Squeeze", op("Slice", values.dense_shape, [0], [1]), [0])
+
+    def _set_ragged(self, values: Any, axis: int) -> None:
+        self.flat = values.flat_values
+        if self.weights is not None:
+            self.weights = self.weights.flat_values
+        if axis:
+            self.rows = cast(values.value_rowids(), "int64")
+            self.count = cast(values.nrows(), "int64")
+
+    def _set_dense(self, values: TensorLike, axis: int) -> None:
+        tensor = convert_to_tensor(values, name="arr")
+        shape = tensor_shape.as_shape(tensor.shape)
+        if self.weights is not None:
+            self._set_dense_weights(shape)
+        if axis and shape.rank is not None and shape.rank > 2:
+            from situ._src.framework import errors
+
+            raise errors.invalid_argument(
+                f"Shape must be at most rank 2 but is rank {shape.rank} (op: 'DenseBincount')"
+            )
+        self.flat = op("Reshape", tensor, [-1])
+        if axis and shape.rank == 2:
+            height, width = op("Unpack", cast(op("Shape", tensor), "int64"), num=2, axis=0)
+            ids = op("Range", constant(0, "int64"), height, constant(1, "int64"))
+            rows = op("Tile", op("ExpandDims", ids, 1), op("Pack", [constant(1, "int64"), width]))
+            self.rows, self.count = op("Reshape", rows, [-1]), height
+
+    def _set_dense_weights(self, shape: Any) -> None:
+        weights = convert_to_tensor(self.weights, name="weights")
+        of_weights = tensor_shape.as_shape(weights.shape)
+        if of_weights.num_elements() == 0 and shape.num_elements() != 0:
+            self.weights = op("Fill", [shape.num_elements()], constant(1, weights.dtype))
+            return
+        if not of_weights.is_compatible_with(shape):
+            from situ._src.framework import errors
+
+            raise errors.invalid_argument(
+                "`weights` must be the same shape as `arr` or a length-0 `Tensor`, in which case "
+                f"it acts as all weights equal to 1. Received {of_weights} (op: 'DenseBincount')"
+            )
+        self.weights = op("Reshape", weights, [-1])
+
+    def check(self, text: str) -> None:
+        """Fails if a value is negative."""
+        right = OPS["All"](op("GreaterEqual", self.flat, constant(0, self.flat.dtype)))
+        check = Assert(right, [text])
+        with control_dependencies([] if check is None else [check]):
+            self.flat = op("Identity", self.flat)
+
+    def size(self, least: TensorLike, most: TensorLike) -> Tensor:
+        """The number of bins: one more than the largest value, within limits."""
+        kind = self.flat.dtype
+        all_values = op("ConcatV2", [self.flat, constant([-1], kind)], 0)
+        size = op("Add", OPS["Max"](all_values, 0), constant(1, kind))
+        if least is not None:
+            size = op("Maximum", convert_to_tensor(least, kind), size)
+        if most is not None:
+            size = op("Minimum", convert_to_tensor(most, kind), size)
+        return cast(size, "int64")
+
+    def keys(self, size: Tensor) -> Tensor:
+        """The index of the bin of each value in the flattened result; -1: none."""
+        values = cast(self.flat, "int64")
+        keys = values if self.rows is None else op("Add", op("Mul", self.rows, size), values)
+        return op("SelectV2", op("Less", values, size), keys, constant(-1, "int64"))
+
+    def weights_or_ones(self, dtype: DTypeLike) -> Tensor:
+        if self.weights is not None:
+            return self.weights
+        return op("Fill", op("Shape", self.flat), constant(1, as_dtype(dtype)))
+
+
+def _reject_both(weights: Any, binary_output: bool) -> None:
+    if weights is not None and binary_output:
+        raise ValueError(
+            "Arguments `binary_output` and `weights` are mutually exclusive. Please specify only "
+            "one."
+        )
+
+
+@export(v2="math.bincount")
+def bincount(
+    arr: TensorLike,
+    weights: TensorLike = None,
+    minlength: TensorLike = None,
+    maxlength: TensorLike = None,
+    dtype: DTypeLike = "int32",
+    name: str | None = None,
+    axis: int | None = None,
+    binary_output: bool = False,
+) -> Tensor:
+    """Counts the occurrences of each value in a tensor of non-negative integers.
+
+    Args:
+      arr: A tensor, RaggedTensor or SparseTensor of integers.
+      weights: Weights to sum instead of counting, of the form of `arr` (optional).
+      minlength: The smallest number of bins.
+      maxlength: The largest number of bins; values that do not fit are not counted.
+      dtype: The type of the counts; with `weights` the result has their type.
+      name: A name for the operation (optional).
+      axis: 0 counts all values (the default), -1 those of each row of a matrix.
+      binary_output: Whether the result is 1 for values that occur, instead of their number.
+
+    Returns:
+      A tensor of shape [bins], or [rows, bins] with `axis` -1.
+
+    Raises:
+      ValueError: If `axis` is not 0 or -1, or if both `weights` and `binary_output` are given.
+    """
+    _reject_both(weights, binary_output)
+    with scope(name, "bincount"):
+        values = _Values(arr, weights, axis)
+        values.check("Input arr must be non-negative!")
+        size = values.size(minlength, maxlength)
+        count = size if values.count is None else op("Mul", size, values.count)
+        bins = op("UnsortedSegmentSum", values.weights_or_ones(dtype), values.keys(size), count)
+        if binary_output:
+            bins = cast(op("Greater", bins, constant(0, bins.dtype)), bins.dtype)
+        if values.count is not None:
+            bins = op("Reshape", bins, op("Pack", [values.count, size]))
+        return bins
+
+
+@export(v1=("math.bincount", "bincount"))
+def bincount_v1(
+    arr: TensorLike,
+    weights: TensorLike = None,
+    minlength: TensorLike = None,
+    maxlength: TensorLike = None,
+    dtype: DTypeLike = "int32",
+) -> Tensor:
+    """Counts the occurrences of each value in a tensor of non-negative integers; see
+    `tf.math.bincount`."""
+    return bincount(arr, weights, minlength, maxlength, dtype)
+
+
+@export("sparse.bincount")
+def sparse_bincount(
+    values: TensorLike,
+    weights: TensorLike = None,
+    axis: int | None = 0,
+    minlength: TensorLike = None,
+    maxlength: TensorLike = None,
+    binary_output: bool = False,
+    name: str | None = None,
+) -> Any:
+    """Counts the occurrences of each value in a tensor of non-negative integers; see
+    `tf.math.bincount`.
+
+    Args:
+      values: A tensor, RaggedTensor or SparseTensor of integers.
+      weights: Weights to sum instead of counting, of the form of `values` (optional).
+      axis: 0 counts all values (the default), -1 those of each row of a matrix.
+      minlength: The smallest number of bins.
+      maxlength: The largest number of bins; values that do not fit are not counted.
+      binary_output: Whether the result is 1 for values that occur, instead of their number.
+      name: A name for the operation (optional).
+
+    Returns:
+      A SparseTensor of shape [bins], or [rows, bins] with `axis` -1.
+
+    Raises:
+      ValueError: If `axis` is not 0 or -1, or if both `weights` and `binary_output` are given.
+    """
+    from situ._src.ops.sparse_ops import SparseTensor
+    from situ._src.ops.unique_sort_ops import argsort
+
+    _reject_both(weights, binary_output)
+    with scope(name, "count"):
+        found = _Values(values, weights, axis)
+        found.check("Input values must all be non-negative!")
+        size = found.size(minlength, maxlength)
+        keys = found.keys(size)
+        used = op("Squeeze", op("Where", op("GreaterEqual", keys, constant(0, "int64"))), [1])
+        distinct, index = op("Unique", op("GatherV2", keys, used, 0), out_idx=as_dtype("int64"))
+        each = op("GatherV2", found.weights_or_ones(found.flat.dtype), used, 0)
+        sums = op("UnsortedSegmentSum", each, index, op("Size", distinct))
+        order = argsort(distinct)
+        distinct, sums = op("GatherV2", distinct, order, 0), op("GatherV2", sums, order, 0)
+        if binary_output:
+            sums = op("OnesLike", sums)
+        if found.count is None:
+            return SparseTensor(op("ExpandDims", distinct, 1), sums, op("Pack", [size]))
+        places = [op("FloorDiv", distinct, size), op("FloorMod", distinct, size)]
+        return SparseTensor(op("Pack", places, axis=1), sums, op("Pack", [found.count, size]))

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test_math_names.py: bincount, linspace, bitcast, fingerprint, approx_max_k, volume patches and
+unsorted_segment_join: values and errors of TensorFlow 2.21."""
+
+import pytest
+
+import situ as tf
+
+INVALID = tf.errors.InvalidArgumentError
+
+
+def items(tensor):
+    return tensor.numpy().tolist()
+
+
+def test_bincount_of_rows():
+    x = [[1, 2], [2, 5]]
+    assert items(tf.math.bincount(x, axis=-1)) == [[0, 1, 1, 0, 0, 0], [0, 0, 1, 0, 0, 1]]
+    assert items(tf.math.bincount(x)) == [0, 1, 2, 0, 0, 1]
+    assert items(tf.math.bincount([[1, 2], [2, 2]], axis=-1, binary_output=True)) == [
+        [0, 1, 1],
+        [0, 0, 1],
+    ]
+    weighted = tf.math.bincount([[1, 2], [2, 2]], weights=[[0.5, 1.0], [2.0, 3.0]], axis=-1)
+    assert items(weighted) == [[0, 0.5, 1], [0, 0, 5]]
+    assert items(tf.math.bincount([1, 9], minlength=5, maxlength=7)) == [0, 1, 0, 0, 0, 0, 0]
+    assert items(tf.math.bincount([1.7, 2.2])) == [0, 1, 1]
+    assert items(tf.math.bincount(tf.constant([], tf.int32))) == []
+
+
+def test_bincount_of_sparse_and_ragged_tensors():
+    ragged = tf.ragged.constant([[1, 2], [2]])
+    sparse = tf.sparse.from_dense([[1, 2], [0, 2]])
+    for x in (ragged, sparse):
+        assert items(tf.math.bincount(x, axis=-1)) == [[0, 1, 1], [0, 0, 1]]
+        assert items(tf.math.bincount(x)) == [0, 1, 2]
+        assert items(tf.sparse.bincount(x, axis=-1).values) == [1, 1, 1]
+
+
+def test_bincount_errors():
+    with pytest.raises(ValueError, match="mutually exclusive"):
+        tf.math.bincount([1, 2], weights=[1, 2], binary_output=True)
+    with pytest.raises(ValueError, match="Only 0 and -1 are currently supported"):
+        tf.math.bincount([1, 2], axis=1)
+    with pytest.raises(INVALID, match="Input arr must be non-negative!"):
+        tf.math.bincount([1, -2])
+    with pytest.raises(INVALID, match="`weights` must be the same shape as `arr`"):
+        tf.math.bincount([1, 2], weights=[1.0, 2.0, 3.0])
+    with pytest.raises(INVALID, match="at most rank 2 but is rank 3"):
+        tf.math.bincount([[[1]]], axis=-1)
+
+
+def test_sparse_bincount():
+    counts = tf.sparse.bincount([[1, 2], [2, 2]], axis=-1)
+    assert items(counts.indices) == [[0, 1], [0, 2], [1, 2]]
+    assert items(counts.values) == [1, 1, 2]
+    assert items(counts.dense_shape) == [2, 3]
+    weighted = tf.sparse.bincount([[1, 2], [2, 2]], axis=-1, weights=[[1.0, 2.0], [3.0, 4.0]])
+    assert items(weighted.values) == [1, 2, 7]
+    assert items(tf.sparse.bincount([[1, 2], [2, 9]], axis=-1, maxlength=5).values) == [1, 1, 1]
+    flat = tf.sparse.bincount([5, 1, 5], minlength=9)
+    assert (items(flat.indices), items(flat.values)) == ([[1], [5]], [1, 2])
+    assert items(flat.dense_shape) == [9]
+
+
+def test_linspace_of_tensors():
+    low, high = [0.0, 1.0], [10.0, 21.0]
+    rows = [[0, 1], [2.5, 6], [5, 11], [7.5, 16], [10, 21]]
+    assert items(tf.linspace(low, high, 5)) == rows
+    assert items(tf.linspace(low, high, 5, axis=-1)) == [list(row) for row in zip(*rows)]
+    assert items(tf.linspace(low, high, 1, axis=1)) == [[0], [1]]
+    assert items(tf.linspace(0.0, [1.0, 2.0], 3)) == [[0, 0], [0.5, 1], [1, 2]]
+    assert items(tf.linspace(low, high, 0)) == []
+    with pytest.raises(TypeError, match="must be of type integer"):
+        tf.linspace(0.0, 1.0, 2.5)
+    with pytest.raises(INVALID):
+        tf.linspace(0.0, 1.0, 3, axis=1)
+
+
+def test_bitcast():
+    assert items(tf.bitcast([1.0, 2.0], tf.int32)) == [0x3F800000, 0x40000000]
+    assert items(tf.bitcast(tf.constant([1.0], tf.float64), tf.int32)) == [[0, 0x3FF00000]]
+    assert items(tf.bitcast(tf.constant([1, 2]), tf.int64)) == (2 << 32) + 1
+    for wrong in ([1, 2, 3], 1):
+        with pytest.raises(INVALID, match="Cannot bitcast from 3 to 9"):
+            tf.bitcast(tf.constant(wrong), tf.int64)
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 2], tf.int32)])
+    def cast(x):
+        return tf.bitcast(x, tf.int64)
+
+    assert items(cast(tf.constant([[1, 0], [2, 0]]))) == [1, 2]
+
+
+def test_fingerprint():
+    assert items(tf.fingerprint(["a"])) == [[227, 117, 223, 182, 101, 66, 69, 179]]
+    assert items(tf.fingerprint([["a", "b"], ["c", "d"]])) == [
+        [122, 64, 59, 169, 136, 60, 55, 83],
+        [52, 252, 224, 38, 64, 226, 155, 60],
+    ]
+    assert items(tf.fingerprint([[1, 2]])) == [[76, 18, 253, 133, 168, 204, 240, 10]]
+    with pytest.raises(INVALID, match="`data` should have at least one dimension"):
+        tf.fingerprint(1)
+    with pytest.raises(INVALID, match="Unsupported fingerprint method: x"):
+        tf.fingerprint([1], method="x")
+
+
+def test_approx_max_k():
+    found = tf.math.approx_max_k([1.0, 5.0, 3.0], 2)
+    assert (items(found.values), items(found.indices)) == ([5, 3], [1, 2])
+    found = tf.math.approx_min_k([[1.0, 5.0], [3.0, 0.0]], 1, reduction_dimension=0)
+    assert (items(found.values), items(found.indices)) == ([[1, 0]], [[0, 1]])
+
+
+def test_strings_cannot_be_sorted():
+    for function in (tf.sort, tf.argsort):
+        with pytest.raises(INVALID, match="Value for attr 'T' of string is not in the list"):
+            function(["b", "a"])
+
+
+def test_parallel_stack_is_for_graphs():
+    with pytest.raises(RuntimeError, match="not compatible with eager execution"):
+        tf.parallel_stack([1, 2])
+    assert items(tf.function(lambda: tf.parallel_stack([1, 2]))()) == [1, 2]
+
+
+def test_extract_volume_patches():
+    x = tf.reshape(tf.range(16.0), [1, 2, 2, 4, 1])
+    patches = tf.extract_volume_patches(x, [1, 1, 2, 2, 1], [1, 1, 1, 2, 1], "VALID")
+    assert items(patches) == [
+        [[[[0, 1, 4, 5], [2, 3, 6, 7]]], [[[8, 9, 12, 13], [10, 11, 14, 15]]]]
+    ]
+    same = tf.extract_volume_patches(x, [1, 2, 2, 2, 1], [1, 1, 1, 1, 1], "SAME")
+    assert same.shape == [1, 2, 2, 4, 8]
+    assert items(same[0, 1, 1, 3]) == [15, 0, 0, 0, 0, 0, 0, 0]
+
+
+def test_unsorted_segment_join():
+    join = tf.strings.unsorted_segment_join
+    assert items(join(["a", "b", "c"], [0, 1, 0], 2, separator=":")) == [b"a:c", b"b"]
+    assert items(join([["a", "b"], ["c", "d"]], [1, 1], 3)) == [
+        [b"", b""],
+        [b"ac", b"bd"],
+        [b"", b""],
+    ]
+    with pytest.raises(INVALID, match="out of range"):
+        join(["a"], [5], 2)
