@@ -219,6 +219,8 @@ static bool is_plain(const struct schema *schema) {
   if (!strcmp(schema->op->name, "TensorScatterUpdate")) return false;
   /* The gradient is the image under the inverse transform, as in TensorFlow. */
   if (!strncmp(schema->op->name, "ImageProjectiveTransform", 24)) return false;
+  /* Parameters have no gradient, as in TensorFlow: tests/python/test_special_functions.py. */
+  if (!strcmp(schema->op->name, "Betainc") || !strcmp(schema->op->name, "Zeta")) return false;
   const unsigned special = OP_CONSTANT | OP_FED | OP_VARIABLE | OP_NO_GRADIENT | OP_STATEFUL;
   return schema->op->grad && !schema->inputs[0].is_ref && !(schema->op->flags & special);
 }

@@ -372,6 +372,20 @@ def test_zeta_and_polygamma():
         assert float(tf.math.polygamma(*numbers(n, x))) == pytest.approx(value, 1e-12)
 
 
+@pytest.mark.parametrize("name, parameters", [("betainc", (1.5, 2.5)), ("zeta", (2.5,))])
+def test_gradients_of_the_last_argument(name, parameters):
+    function, parameters = getattr(tf.math, name), numbers(*parameters)
+    x = tf.constant(0.3, tf.float64)
+    with tf.GradientTape() as tape:
+        tape.watch([x, *parameters])
+        y = function(*parameters, x)
+    dx, *others = tape.gradient(y, [x, *parameters])
+    step = 1e-6
+    rise = (function(*parameters, x + step) - function(*parameters, x - step)) / (2 * step)
+    assert float(dx) == pytest.approx(float(rise), 1e-7)
+    assert others == [None] * len(parameters)
+
+
 def test_nextafter():
     after = tf.math.nextafter(tf.constant([1.0, 1.0, 0.0]), tf.constant([2.0, 0.0, 1.0]))
     assert after.numpy().tolist() == [1 + 2.0**-23, 1 - 2.0**-24, 2.0**-149]

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * special_functions.c: Bessel functions, incomplete gamma and beta functions, integrals: kernels,
  * gradients and op definitions of special_functions.def. */
+#include <string.h>
+
 #include "ops/broadcast.h"
 #include "ops/derivative.h"
 #include "ops/math/elementwise.h"
@@ -30,11 +32,18 @@
 #undef BINARY_OF
 #undef FLOAT_BINARY_OF
 
-/* Gradients */
+/* Gradients. "missing": there is one, but it is not implemented. */
+static void binary_grad(struct gradient *g, const char *dx, const char *dy) {
+  if (strcmp(dx, "missing"))
+    derivative_binary(g, dx, dy);
+  else
+    gradient_missing(g);
+}
+
 #define UNARY(name, class, cost, f, dx, ...) \
   static void name##_grad(struct gradient *g) { derivative_unary(g, dx); }
 #define BINARY(name, class, cost, f, guard, dx, dy, ...) \
-  static void name##_grad(struct gradient *g) { derivative_binary(g, dx, dy); }
+  static void name##_grad(struct gradient *g) { binary_grad(g, dx, dy); }
 #define BINARY_OF(ports, args, ...) BINARY(__VA_ARGS__)
 #define FLOAT_BINARY_OF(ports, args, ...) BINARY(__VA_ARGS__)
 #include "ops/math/special_functions.def"
