@@ -6,6 +6,7 @@
  * Samples are separated by `;`. A sample has NAME=VALUE for attributes, then an item per input:
  *   [2,3]          random values: reals from -4 to 4, integers from -9 to 9, booleans
  *   [2,3]:pos      positive             [2,3]:unit    between -1 and 1
+ *   [2,3]:probability  between 0 and 1, exclusive
  *   [2,3]:above1   1 or more            [2,3]:whole   integers from 1 to 4
  *   [2,3]:share    rows that sum to 1
  *   [2,3]=1,2,...  these values         [0]=          none

@@ -55,5 +55,5 @@ SPECIAL_BINARY = {
 SPECIAL = {
     **{name: by_mpmath(function) for name, function in {**SPECIAL_UNARY, **SPECIAL_BINARY}.items()},
     "Xlog1py": lambda x, y: np.where(x == 0, 0, x * np.log1p(y)),
-    "NextAfter": lambda x, y: x,  # but for a unit in the last place
+    "NextAfter": lambda x, y: x + 0 * y,  # but for a unit in the last place
 }

@@ -116,7 +116,7 @@ static const struct op_def op_defs[] = {
      .doc = "The regularized incomplete beta function; NaN unless a and b are positive and "
             "0 <= x <= 1. Operands have one shape, or are scalars.",
      .args = "a: First parameter.\nb: Second parameter.\nx: Limit of the integral.",
-     .samples = "[3,4]:pos [3,4]:pos [3,4]:probability; [3,4]:pos [] [3,4]:probability; "
+     .samples = "[3,4]:pos [3,4]:pos [3,4]:probability; [3,4]:pos []:pos [3,4]:probability; "
                 "[]:pos []:pos [5]:probability; []:pos []:pos []:probability",
      .devices = EVERYWHERE,
      .shape = betainc_shape,
