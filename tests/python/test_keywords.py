@@ -241,7 +241,6 @@ def test_no_function_of_the_package_ignores_arguments():
         lambda: tf.keras.layers.BatchNormalization(renorm=True),
         lambda: tf.keras.layers.TextVectorization(sparse=True, output_mode="multi_hot"),
         lambda: tf.keras.layers.CategoryEncoding(3, sparse=True),
-        lambda: tf.linspace(tf.zeros([2]), tf.ones([2]), 3, axis=1),
         lambda: tf.strings.unicode_decode(["a"], "UTF-8", replace_control_characters=True),
         lambda: tf.feature_column.crossed_column(["a", "b"], 4, hash_key=5),
         lambda: tf.nn.conv3d_transpose(

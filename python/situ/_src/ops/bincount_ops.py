@@ -27,7 +27,9 @@ class _Values:
                 f"Unsupported value for argument axis={axis}. Only 0 and -1 are currently "
                 "supported."
             )
-        self.rows = self.count = None
+        self.flat: Any
+        self.rows: Any = None
+        self.count: Any = None
         self.weights = weights
         if hasattr(values, "dense_shape"):
             self._set_sparse(values, axis)

@@ -54,7 +54,9 @@ def approx_max_k(
     Returns:
       A named tuple (values, indices).
     """
-    del recall_target, reduction_input_size_override, aggregate_to_topk
+    del recall_target  # the result is exact
+    del reduction_input_size_override  # determines only the recall
+    del aggregate_to_topk  # there are no partial results to aggregate
     with scope(name, "ApproxTopK"):
         return ApproxTopK(*_top_k(convert_to_tensor(operand), k, reduction_dimension))
 
@@ -70,7 +72,9 @@ def approx_min_k(
     name: str | None = None,
 ) -> Any:
     """Finds the `k` smallest elements along a dimension; see `tf.math.approx_max_k`."""
-    del recall_target, reduction_input_size_override, aggregate_to_topk
+    del recall_target  # the result is exact
+    del reduction_input_size_override  # determines only the recall
+    del aggregate_to_topk  # there are no partial results to aggregate
     with scope(name, "ApproxTopK"):
         negative = op("Neg", convert_to_tensor(operand))
         values, indices = _top_k(negative, k, reduction_dimension)
