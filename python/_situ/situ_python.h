@@ -294,8 +294,7 @@ void origin_free(struct graph_object *graph);
 
 extern PyMethodDef dlpack_methods[], devices_methods[], types_methods[], script_methods[],
     cluster_methods[];
-extern PyMethodDef checkpoint_methods[], message_functions[];
-extern PyMethodDef numerics_methods[];
+extern PyMethodDef checkpoint_methods[], message_functions[], numerics_methods[];
 extern PyMethodDef tape_methods[], gradients_methods[];
 
 #endif

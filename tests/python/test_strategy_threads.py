@@ -6,10 +6,10 @@ import threading
 
 os.environ["SITU_SIM_GPUS"] = "4"
 
-import numpy as np  # noqa: E402
-import pytest  # noqa: E402
+import numpy as np
+import pytest
 
-import situ as tf  # noqa: E402
+import situ as tf
 
 JOBS = [
     (["/gpu:0", "/gpu:1"], 0.001),
