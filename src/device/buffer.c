@@ -157,6 +157,7 @@ static void release_copy(void *copy) { buffer_release(copy); }
 situ_status buffer_evacuate(struct buffer *buffer) {
   struct buffer *copy = NULL;
   TRY(buffer_host(buffer->bytes, &copy));
+  /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference) ; buffer_host sets it */
   const situ_status status = buffer_read(buffer, 0, copy->host, buffer->bytes);
   const bool is_lost = situ_status_code(status) == SITU_UNAVAILABLE;
   if (status && !is_lost) {

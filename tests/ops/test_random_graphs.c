@@ -10,7 +10,8 @@
 #include "support/random_graph.h"
 
 /* Ops that random graphs do not run with success: they need a feed, the contents of files, encoded
- * data, two nodes that use one resource, or a function of Python. Keep the list short. */
+ * data, sorted indices, two nodes that use one resource, or a function of Python. Keep the list
+ * short. */
 static const char *const may_fail[] = {"Placeholder",
                                        "ReadFile",
                                        "SaveV2",
@@ -54,8 +55,23 @@ static const char *const may_fail[] = {"Placeholder",
                                        "InitializeTableV2",
                                        "LookupTableRemoveV2",
                                        "LookupTableImportV2",
+                                       "LookupTableFindV2",
                                        "DenseToSparseSetOperation",
-                                       "SparseToSparseSetOperation"};
+                                       "SparseToSparseSetOperation",
+                                       "SetSize",
+                                       "SparseReduceSum",
+                                       "SparseReduceSumSparse",
+                                       "SparseReduceMaxSparse",
+                                       "SparseSoftmax",
+                                       "SparseDenseCwiseAdd",
+                                       "SparseDenseCwiseMul",
+                                       "SparseDenseCwiseDiv",
+                                       "SparseSparseMaximum",
+                                       "SparseSparseMinimum",
+                                       "Fingerprint",
+                                       "StackPushV2",
+                                       "StackPopV2",
+                                       "StackCloseV2"};
 
 enum { GRAPHS = 4, MOST_GRAPHS = 1000 }; /* per op; more until one succeeds */
 

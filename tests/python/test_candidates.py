@@ -42,7 +42,7 @@ def test_classes_outside_are_errors():
         run(tf.nn.uniform_candidate_sampler(TRUE, 1, 4, True, 16))
     with pytest.raises(ValueError, match="range is too small"):
         tf.nn.uniform_candidate_sampler(TRUE, 1, 30, True, 20)
-    with pytest.raises(ValueError, match="num_true = 2"):
+    with pytest.raises(ValueError, match="Dimension must be 2 but is 1"):
         tf.nn.uniform_candidate_sampler(TRUE, 2, 3, True, 20)
 
 

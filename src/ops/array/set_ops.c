@@ -406,7 +406,7 @@ static const struct op_def op_defs[] = {
            "set2_indices:int64[m,q] set2_values:T[m] set2_shape:int64[q]",
            SPARSE_DOC("set1", "first") SPARSE_DOC("set2", "second"), compute_sparse_sparse),
     {.name = "SetSize",
-     .inputs = "set_indices:int64[n,r] set_values:T[n] set_shape:int64[r]",
+     .inputs = "set_indices:int64 set_values:T set_shape:int64",
      .outputs = "size:int32",
      .attrs = "validate_indices:bool=true " SET_TYPES,
      .doc = "The number of distinct elements of each set in the last dimension of a sparse tensor.",

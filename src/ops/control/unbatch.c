@@ -186,7 +186,7 @@ static void unbatch_grad(struct gradient *g) {
 
 static const struct op_def op_defs[] = {
     {.name = "Unbatch",
-     .inputs = "batched_tensor:T batch_index:int64[?,3] id:int64[]",
+     .inputs = "batched_tensor:T batch_index:int64[?,3] id:int64",
      .outputs = "unbatched_tensor:T",
      .attrs = "timeout_micros:int container:string='' shared_name:string='' T:type",
      .python = "",
@@ -202,7 +202,7 @@ static const struct op_def op_defs[] = {
      .compute = compute_unbatch,
      .grad = unbatch_grad},
     {.name = "UnbatchGrad",
-     .inputs = "original_input:T batch_index:int64[?,3] grad:T id:int64[]",
+     .inputs = "original_input:T batch_index:int64[?,3] grad:T id:int64",
      .outputs = "batched_grad:T",
      .attrs = "container:string='' shared_name:string='' T:type",
      .python = "",

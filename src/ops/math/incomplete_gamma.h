@@ -20,7 +20,10 @@ SPECIAL W special_digamma(W x) {
     result = -SPECIAL_PI / tan(SPECIAL_PI * x);
     v = 1 - x;
   }
-  for (; v < 10; v += 1) result -= 1 / v;
+  while (v < 10) {
+    result -= 1 / v;
+    v += 1;
+  }
   const W z = 1 / (v * v);
   W p = (W)8.33333333333333333333E-2;
   p = p * z - (W)2.10927960927960927961E-2;
@@ -146,7 +149,10 @@ SPECIAL W zeta_sum(W x, W q) {
                                (W)1.8152105401943546773e17,
                                (W)-7.1661652561756670113e18};
   W sum = 0, a = q;
-  for (int k = 0; k < 10; k++, a += 1) sum += pow(a, -x);
+  for (int k = 0; k < 10; k++) {
+    sum += pow(a, -x);
+    a += 1;
+  }
   W power = pow(a, -x), factor = x;
   if (power == 0 || sum - sum != 0) return sum;
   sum += power * a / (x - 1) + power / 2;

@@ -173,6 +173,7 @@ class ConcreteFunction:
             _situ.swap_device(device)
             graph.arguments.clear()
         graph._sealed = True
+        self.effects = effects_of(graph)  # gradients, which are added later, may have others
         self._python, self._arguments = python, (args, kwargs)
         self._set_outputs(structured)
         self.stateful = graph.get_operations()
@@ -236,7 +237,6 @@ class ConcreteFunction:
         if self._trace is None:
             graph = self.graph
             captured = list(graph.captured.values())
-            effects = tuple(effects_of(graph))
             self._trace = _situ.Trace(
                 graph,
                 function_options(),
@@ -250,7 +250,7 @@ class ConcreteFunction:
                 tuple(self.outputs),
                 tuple(graph.writes.values()),
                 tuple(graph.writes),
-                effects,
+                tuple(self.effects),
             )
             note_compiled(graph)
         return self._trace

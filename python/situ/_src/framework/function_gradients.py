@@ -8,7 +8,6 @@ import _situ
 from situ._src.framework.concrete_function import note_compiled
 from situ._src.framework.config import function_options
 from situ._src.framework.gradients import gradients_of, sources_in
-from situ._src.framework.resource_order import effects_of
 from situ._src.ops.array_ops import convert_to_tensor, op
 
 
@@ -57,6 +56,7 @@ class _Backward:
             self.arriving = [
                 op("Placeholder", dtype=y.dtype, shape=y.shape, name="arriving") for y in ys
             ]
+        graph._orders_effects = False  # it runs on its own
         found = gradients_of(graph, ys, sources, self.arriving, "backward")
         with graph.as_default():
             self.found = [None if g is None else convert_to_tensor(g) for g in found]
@@ -163,7 +163,7 @@ class Taped:
             self._fed,
             [*self._outputs, *self._saved],
             graph.writes,
-            effects_of(graph),
+            concrete.effects,
         )
         note_compiled(graph)
         self._backward_cache, self._pure_cache = {}, {}

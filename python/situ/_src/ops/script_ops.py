@@ -150,7 +150,10 @@ def py_func(
 def _call_numpy(func, inp):
     """Calls a function of arrays in eager mode. As in TensorFlow, `Tout` does not matter there."""
     inputs = inp if isinstance(inp, (list, tuple)) else [inp]
-    results = nest.flatten(func(*[numpy.array(convert_to_tensor(x)) for x in inputs]))
+    values = [convert_to_tensor(x).numpy() for x in inputs]
+    # NumPy's type of bytes would drop zeros at their end.
+    arrays = [numpy.array(v, object if isinstance(v, bytes) else None) for v in values]
+    results = nest.flatten(func(*arrays))
     tensors = [x if x is None else convert_to_tensor(x) for x in results]
     return tensors[0] if len(tensors) == 1 else tensors
 
