@@ -7,19 +7,20 @@ static unsigned long main_thread; /* receives signals */
 
 static _Thread_local struct watched *running; /* NULL: not in a run */
 
-/* Returns whether the run was cancelled or a signal handler raised an exception. */
+/* Returns whether the run was cancelled or a signal handler raised an exception. A run inside of a
+ * callback has the GIL: it leaves signals to the interpreter. */
 static bool stop(void *context) {
   struct watched *run = context;
   if (run->cancel && *run->cancel) return true;
-  if (PyThread_get_thread_ident() != main_thread) return false;
+  if (PyThread_get_thread_ident() != main_thread || PyGILState_Check()) return false;
   PyEval_RestoreThread(run->state);
   const bool raised = PyErr_CheckSignals() != 0;
   run->state = PyEval_SaveThread();
   return raised;
 }
 
-/* Polled by blocked and long runs. A small call inside of a callback has the GIL. */
-static bool interrupted(void) { return running && !PyGILState_Check() && stop(running); }
+/* Polled by blocked and long runs. */
+static bool interrupted(void) { return running && stop(running); }
 
 bool watch_is_active(void) { return running; }
 

@@ -4,6 +4,7 @@ errors of Python functions."""
 
 import queue
 import threading
+import time
 
 import numpy
 import pytest
@@ -31,6 +32,22 @@ def test_the_function_runs_eagerly(graph):
         assert session.run(y).tolist() == [1.0, 9.0]
         assert session.run(gradient).tolist() == [2.0, 6.0]
     assert len(graph.get_operations()) == before and not tf.executing_eagerly()
+
+
+def test_a_run_inside_of_a_function_that_took_long(graph):
+    """The outer run is due to look for signals, and the inner one has the GIL."""
+
+    def slow_gradient(x):
+        time.sleep(0.1)
+        x = tf.constant(x.numpy())
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = x * x
+        return tape.gradient(y, x)
+
+    y = tf.py_function(slow_gradient, [tf.constant([1.0, 3.0])], tf.float32)
+    with tf.Session() as session:
+        assert session.run(y).tolist() == [2.0, 6.0]
 
 
 def test_errors_show_the_traceback():
