@@ -82,7 +82,7 @@ static struct proto_value *add_slot(situ_message *message, const situ_field *fie
 
 static void remove_slot(situ_message *message, struct proto_value *slot) {
   const situ_field *field = proto_field_of(message, slot);
-  if (field->message && !field->is_repeated) {
+  if (field->message && !field->is_repeated && slot->message) {
     slot->message->parent = NULL;
     slot->message->is_absent = false;
   }
