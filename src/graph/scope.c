@@ -60,7 +60,8 @@ static struct scope_stacks *thread_stacks(struct situ_graph *graph) {
   }
   stacks->thread = pthread_self();
   stacks->next = scopes->by_thread;
-  return scopes->by_thread = stacks;
+  scopes->by_thread = stacks;
+  return stacks;
 }
 
 static void *copy_array(const void *from, int32_t n, size_t size) {
