@@ -25,7 +25,7 @@ def simulated_gpus():
     from situ import testing
 
     with contextlib.ExitStack() as stack:
-        yield lambda *args, **words: stack.enter_context(testing.simulated_gpus(*args, **words))
+        yield lambda *args, **kwargs: stack.enter_context(testing.simulated_gpus(*args, **kwargs))
 
 
 @pytest.fixture(autouse=True)

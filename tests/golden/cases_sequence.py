@@ -11,9 +11,9 @@ def scores(tf):
     return tf.reshape(tf.sin(tf.cast(tf.range(40), tf.float32) * 1.7) * 3, [5, 2, 4])
 
 
-def loss(tf, **words):
+def loss(tf, **kwargs):
     old = getattr(tf, "compat", tf).v1 if hasattr(tf, "compat") else tf
-    return old.nn.ctc_loss(tf.SparseTensor(*LABELS), scores(tf), [5, 4], **words)
+    return old.nn.ctc_loss(tf.SparseTensor(*LABELS), scores(tf), [5, 4], **kwargs)
 
 
 def dense_loss(tf):

@@ -29,11 +29,11 @@ def records(tmp_path):
         for i in range(5):
             writer.write(b"record %d " % i * 10)
 
-    def read(data, **words):
+    def read(data, **kwargs):
         path = str(tmp_path / "bad.tfrecord")
         with open(path, "wb") as file:
             file.write(data)
-        return [x.numpy() for x in tf.data.TFRecordDataset(path, **words)]
+        return [x.numpy() for x in tf.data.TFRecordDataset(path, **kwargs)]
 
     with open(good, "rb") as file:
         return file.read(), read

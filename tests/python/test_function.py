@@ -11,10 +11,10 @@ import situ as tf
 Pair = collections.namedtuple("Pair", "a b")
 
 
-def counted(**words):
+def counted(**kwargs):
     """A function that counts its traces."""
 
-    @tf.function(**words)
+    @tf.function(**kwargs)
     def double(x, y=2, flag=True):
         counted.traces += 1
         return x * y if flag else x

@@ -16,9 +16,9 @@ run = functools.partial(run_once, begin=True)
 def test_getters_of_scopes_wrap_each_other():
     asked = []
 
-    def twice(getter, name, *args, **words):
-        asked.append((name, words["trainable"], words["reuse"]))
-        return getter(name, *args, **words) * 2
+    def twice(getter, name, *args, **kwargs):
+        asked.append((name, kwargs["trainable"], kwargs["reuse"]))
+        return getter(name, *args, **kwargs) * 2
 
     with tf.variable_scope("a", custom_getter=twice):
         with tf.variable_scope("b", custom_getter=lambda getter, *a, **k: getter(*a, **k) + 1):
@@ -32,8 +32,8 @@ def test_getters_of_scopes_wrap_each_other():
 def test_a_getter_gives_moving_averages():
     ema = tf.train.ExponentialMovingAverage(0.5)
 
-    def average(getter, name, *args, **words):
-        return ema.average(getter(name, *args, **words))
+    def average(getter, name, *args, **kwargs):
+        return ema.average(getter(name, *args, **kwargs))
 
     def net(reuse=None, getter=None):
         with tf.variable_scope("net", reuse=reuse, custom_getter=getter):

@@ -76,8 +76,8 @@ def test_data_sets_that_are_never_chosen():
 
 
 def test_numbers_without_a_type_are_what_they_are_as_tensors():
-    def found(values, default, **words):
-        keys = lookup.KeyValueTensorInitializer(["a"], values, **words)
+    def found(values, default, **kwargs):
+        keys = lookup.KeyValueTensorInitializer(["a"], values, **kwargs)
         return lookup.StaticHashTable(keys, default).lookup(tf.constant(["a", "b"]))
 
     assert found([1], -1).dtype == tf.int32 and found([1], -1).numpy().tolist() == [1, -1]

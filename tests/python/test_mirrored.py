@@ -17,10 +17,10 @@ def strategy(count):
     return tf.distribute.MirroredStrategy([f"/gpu:{i}" for i in range(count)])
 
 
-def train(count, epochs=1, batch=7, optimizer=None, **words):
+def train(count, epochs=1, batch=7, optimizer=None, **kwargs):
     with strategy(count).scope():
         model = tf.keras.Sequential(
-            [tf.keras.layers.Dense(1, kernel_initializer="ones", input_shape=(1,), **words)]
+            [tf.keras.layers.Dense(1, kernel_initializer="ones", input_shape=(1,), **kwargs)]
         )
         model.compile(optimizer or tf.keras.optimizers.SGD(0.01), "mse", metrics=["mae"])
     history = model.fit(X, 0 * X, batch_size=batch, epochs=epochs, verbose=0, shuffle=False)

@@ -191,8 +191,8 @@ def test_loaded_model_has_its_losses_and_metrics(tmp_path, name):
 
 @tf.keras.utils.register_keras_serializable("test")
 class Twice(tf.keras.Model):
-    def __init__(self, **words):
-        super().__init__(**words)
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
         self.first, self.second = tf.keras.layers.Dense(3), tf.keras.layers.Dense(2)
 
     def call(self, x):
@@ -262,8 +262,8 @@ def test_layers_compute_in_the_type_of_the_backend():
 
 
 class _Slots(tf.keras.optimizers.legacy.Optimizer):
-    def __init__(self, learning_rate=0.1, momentum=0.9, name="Slots", **words):
-        super().__init__(name, **words)
+    def __init__(self, learning_rate=0.1, momentum=0.9, name="Slots", **kwargs):
+        super().__init__(name, **kwargs)
         self._set_hyper("learning_rate", learning_rate)
         self._set_hyper("momentum", momentum)
 
@@ -278,8 +278,8 @@ class _Slots(tf.keras.optimizers.legacy.Optimizer):
 
 
 class _Steps(tf.keras.optimizers.Optimizer):
-    def __init__(self, learning_rate=0.1, name="Steps", **words):
-        super().__init__(name=name, **words)
+    def __init__(self, learning_rate=0.1, name="Steps", **kwargs):
+        super().__init__(name=name, **kwargs)
         self._learning_rate = self._build_learning_rate(learning_rate)
 
     def build(self, var_list):

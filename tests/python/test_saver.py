@@ -25,9 +25,9 @@ def _variables():
     return w, n
 
 
-def _saved(path, step=None, **words):
+def _saved(path, step=None, **kwargs):
     w, n = _variables()
-    saver = tf.train.Saver(**words)
+    saver = tf.train.Saver(**kwargs)
     with tf.Session() as sess:
         sess.run(tf.global_variables_initializer())
         return w, n, saver, saver.save(sess, path, global_step=step)

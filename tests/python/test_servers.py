@@ -247,10 +247,10 @@ def test_synchronous_replicas():
     assert len(built) == 2
 
 
-def _late(run, **words):
+def _late(run, **kwargs):
     begin = time.monotonic()
     with pytest.raises(tf.errors.DeadlineExceededError):
-        run(**words)
+        run(**kwargs)
     return time.monotonic() - begin
 
 

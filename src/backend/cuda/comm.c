@@ -39,13 +39,13 @@ static void load(void) {
 /* Returns NCCL's number of a type; -1 if it is not supported. */
 static int get_nccl_type(situ_type type) {
   static const struct {
-    situ_type situ_type_id;
+    situ_type type;
     int nccl_type;
   } types[] = {{SITU_INT8, NCCL_INT8},    {SITU_UINT8, NCCL_UINT8}, {SITU_INT32, NCCL_INT32},
                {SITU_INT64, NCCL_INT64},  {SITU_HALF, NCCL_HALF},   {SITU_FLOAT, NCCL_FLOAT},
                {SITU_DOUBLE, NCCL_DOUBLE}};
   for (size_t i = 0; i < COUNT_OF(types); i++)
-    if (types[i].situ_type_id == type) return types[i].nccl_type;
+    if (types[i].type == type) return types[i].nccl_type;
   return -1;
 }
 
@@ -196,10 +196,10 @@ static situ_status resolve_addresses(const struct communicator *comm, const stru
     TRY(gpu_check(gpu));
     TRY(gpu_lost(gpu)); /* the others would wait forever */
     pthread_mutex_lock(&gpu->lock);
-    const bool situ_type_id =
+    const bool is_valid =
         gpu_find(gpu, from[i], bytes, &sources[i]) && gpu_find(gpu, to[i], bytes, &targets[i]);
     pthread_mutex_unlock(&gpu->lock);
-    if (!situ_type_id)
+    if (!is_valid)
       return INTERNAL("An all-reduce uses memory that does not belong to %s.", gpu->card->label);
   }
   return NULL;

@@ -198,28 +198,28 @@ class ParameterServerStrategy(Strategy):
         """Returns a context manager in which sessions run outside of the traced function."""
         return _Outside()
 
-    def make_variable(self, graph, args, words):
+    def make_variable(self, graph, args, kwargs):
         if graph is not None and not graph.building_function:
-            return super().make_variable(graph, args, words)
+            return super().make_variable(graph, args, kwargs)
         if graph is not None:
             graph.created += 1
-        words = dict(inspect.signature(EagerVariable).bind(*args, **words).arguments)
+        kwargs = dict(inspect.signature(EagerVariable).bind(*args, **kwargs).arguments)
         if self._partitioner is not None:
-            shards = self._shards(words)
+            shards = self._shards(kwargs)
             if shards is not None:
                 return shards
-        return self.create(self._next_task(), **words)
+        return self.create(self._next_task(), **kwargs)
 
     def _next_task(self):
         return next(self._next) % self._spec.num_tasks("ps")
 
-    def _shards(self, words):
+    def _shards(self, kwargs):
         """Creates a variable that the partitioner divides; None if it does not."""
         with _Outside():
-            value = words["initial_value"]
+            value = kwargs["initial_value"]
             value = value() if callable(value) else value
-            value = constant(value, words.get("dtype")) if not hasattr(value, "shape") else value
-        words["initial_value"] = value
+            value = constant(value, kwargs.get("dtype")) if not hasattr(value, "shape") else value
+        kwargs["initial_value"] = value
         if not value.shape.rank:
             return None
         counts = self._partitioner(value.shape, value.dtype)
@@ -230,21 +230,21 @@ class ParameterServerStrategy(Strategy):
             )
         if counts[0] <= 1:
             return None
-        name, start, result = words.get("name") or "Variable", 0, []
+        name, start, result = kwargs.get("name") or "Variable", 0, []
         for index, size in enumerate(sharded_variable.sizes_of(value.shape[0], counts[0])):
             with _Outside():
                 part = value[start : start + size]
-            own = {**words, "initial_value": part, "name": f"{name}/part_{index}"}
+            own = {**kwargs, "initial_value": part, "name": f"{name}/part_{index}"}
             result.append(self.create(self._next_task(), **own))
             start += size
         return sharded_variable.ShardedVariable(result, name)
 
-    def create(self, task, **words):
+    def create(self, task, **kwargs):
         """Creates a variable on a parameter server."""
         before, mode = _situ.swap_graph(None), (place.index, place.mode, place.run)
         place.index = place.mode = place.run = None
         try:
-            return ServerVariable(self, task, **words)
+            return ServerVariable(self, task, **kwargs)
         finally:
             place.index, place.mode, place.run = mode
             _situ.swap_graph(before)

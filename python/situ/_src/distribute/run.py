@@ -47,11 +47,11 @@ class Run:
             self._step(optimizer, [waiting[i] for i in sorted(waiting)], kwargs)
         return getattr(optimizer, "iterations", None)
 
-    def _step(self, optimizer, all_pairs, words):
+    def _step(self, optimizer, all_pairs, kwargs):
         devices = self.strategy.devices
         variables = [v for _, v in all_pairs[0]]
         if self._has_homes(optimizer, variables):
-            self._step_at_home(optimizer, all_pairs, variables, words)
+            self._step_at_home(optimizer, all_pairs, variables, kwargs)
             return
         with at(None, None):
             totals = self._reduced(all_pairs, devices)
@@ -59,7 +59,7 @@ class Run:
             with at(index, "update"), device(where):
                 optimizer.apply_gradients(
                     [(t[index] if t is not None else None, v) for t, v in zip(totals, variables)],
-                    **words,
+                    **kwargs,
                 )
 
     def _has_homes(self, optimizer, variables):
@@ -88,7 +88,7 @@ class Run:
                 variable.home = load.index(min(load))
             load[variable.home] += sizes[id(variable)]
 
-    def _step_at_home(self, optimizer, all_pairs, variables, words):
+    def _step_at_home(self, optimizer, all_pairs, variables, kwargs):
         """Updates each variable on its home device with the sum computed there, and copies it to
         the others."""
         self._choose_homes(variables)
@@ -103,7 +103,7 @@ class Run:
                 ]
             with at(index, "update"), device(where):
                 if any(g is not None for g, _ in pairs):
-                    optimizer.apply_gradients(pairs, **words)
+                    optimizer.apply_gradients(pairs, **kwargs)
                 elif hasattr(optimizer, "iterations"):
                     optimizer.iterations.assign_add(1)
         for variable, some in zip(variables, grads):

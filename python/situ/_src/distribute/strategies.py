@@ -87,9 +87,9 @@ class CentralStorageStrategy(Strategy):
         )
         self.extended.parameter_devices = (self._store,)
 
-    def make_variable(self, graph, args, words):
+    def make_variable(self, graph, args, kwargs):
         computing, self.devices = self.devices, [self._store]
         try:
-            return super().make_variable(graph, args, words)
+            return super().make_variable(graph, args, kwargs)
         finally:
             self.devices = computing

@@ -146,17 +146,17 @@ class Extended:
         return getattr(value, "_owner", None) or value
 
 
-def _modes(words):
+def _modes(kwargs):
     """Returns (synchronization, aggregation) of a distributed variable."""
-    name = words.get("name")
-    mode = synchronization.synchronization(words.get("synchronization"), name)
+    name = kwargs.get("name")
+    mode = synchronization.synchronization(kwargs.get("synchronization"), name)
     if mode is VariableSynchronization.NONE:
         raise ValueError(
             "`NONE` variable synchronization mode is not supported with tf.distribute "
             "strategy. Please change the `synchronization` for variable: "
             f"{name}"
         )
-    return mode, synchronization.aggregation(words.get("aggregation"), name)
+    return mode, synchronization.aggregation(kwargs.get("aggregation"), name)
 
 
 @export("distribute.Strategy")
@@ -179,25 +179,25 @@ class Strategy:
 
     # Variables
 
-    def make_variable(self, graph, args, words):
+    def make_variable(self, graph, args, kwargs):
         """Creates a variable of this strategy; None for a plain one."""
         if graph is not None and not graph.building_function:
-            _modes(words)
+            _modes(kwargs)
             if place.mode != "replica":
                 return None
-            return place.run.variable(lambda: variable.create_graph_variable(graph, args, words))
+            return place.run.variable(lambda: variable.create_graph_variable(graph, args, kwargs))
         if graph is not None:
             graph.created += 1
-        words = inspect.signature(EagerVariable).bind(*args, **words).arguments
-        mode, how = _modes(words)
-        first, rest = self._first(words), self.devices[1:]
+        kwargs = inspect.signature(EagerVariable).bind(*args, **kwargs).arguments
+        mode, how = _modes(kwargs)
+        first, rest = self._first(kwargs), self.devices[1:]
         if how is VariableAggregation.MEAN and not first.dtype.is_floating:
             raise ValueError(
                 "creating distributed tf.Variable with aggregation=MEAN and a "
                 "non-floating dtype is not supported, please use a different "
                 "aggregation or dtype"
             )
-        name = words.get("name") or "Variable"
+        name = kwargs.get("name") or "Variable"
         parts = [first]
         for i, where in enumerate(rest):
             copy = (
@@ -213,18 +213,18 @@ class Strategy:
             )
             parts[-1]._device = where
         kind = SyncOnReadVariable if mode is VariableSynchronization.ON_READ else MirroredVariable
-        made = kind(parts, first.trainable, words.get("constraint"), name + ":0", how)
+        made = kind(parts, first.trainable, kwargs.get("constraint"), name + ":0", how)
         made.distribute_strategy = self
         return made
 
-    def _first(self, words):
+    def _first(self, kwargs):
         """Creates the copy on the first device with its initial value."""
         before, index = _situ.swap_graph(None), place.index
         mode, run = place.mode, place.run
         place.index = place.mode = place.run = None
         try:
             with device(self.devices[0]):
-                result = EagerVariable(**words)
+                result = EagerVariable(**kwargs)
                 if result._value.device != self.devices[0]:
                     result._value = _situ.copy_to(result._value, self.devices[0])
                     result._device = self.devices[0]
@@ -321,9 +321,9 @@ class Strategy:
             from situ._src.autograph.conversion import convert
 
             fn = convert(fn)
-        words = lambda i: (chosen(i, tuple(args)), chosen(i, kwargs))
+        arguments = lambda i: (chosen(i, tuple(args)), chosen(i, kwargs))
         call = lambda some, named: fn(*some, **named)
-        return group_results(self.run_parts(call, [words(i) for i in range(len(self.devices))]))
+        return group_results(self.run_parts(call, [arguments(i) for i in range(len(self.devices))]))
 
     experimental_run_v2 = run
 

@@ -113,12 +113,12 @@ class _Worker:
             self.done = True
             self.back.release()
 
-    def merge(self, fn, args, words):
+    def merge(self, fn, args, kwargs):
         """Waits until all replicas have arrived and fn was called for them."""
         own = self.run.pause()
         kept, state = self.scopes.leave(), (place.index, place.mode, place.run)
         place.index = place.mode = place.run = None
-        self.request = fn, args, words
+        self.request = fn, args, kwargs
         self.back.release()
         self.turn.acquire()
         place.index, place.mode, place.run = state
@@ -170,9 +170,9 @@ def call_all(run, fn, parts):
             raise RuntimeError(_UNEQUAL)
         merged = workers[0].request[0]
         args = group_results([w.request[1] for w in workers])
-        words = group_results([w.request[2] for w in workers])
+        kwargs = group_results([w.request[2] for w in workers])
         try:
-            result = merged(run.strategy, *args, **words)
+            result = merged(run.strategy, *args, **kwargs)
         except BaseException:
             _end(workers)
             raise

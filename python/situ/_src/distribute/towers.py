@@ -107,12 +107,12 @@ class Towers(Run):
         self._waiting[place.index] = pairs, controls
         return threads.current().merge(functools.partial(self._apply, optimizer, kwargs), (), {})
 
-    def _apply(self, optimizer, words, _strategy):
+    def _apply(self, optimizer, kwargs, _strategy):
         waiting = [self._waiting.pop(i) for i in sorted(self._waiting)]
         controls = list(dict.fromkeys(one for _, some in waiting for one in some))
         with self._graph.control_dependencies(controls):
             pairs = [self._sum(several) for several in zip(*[pairs for pairs, _ in waiting])]
-            return optimizer.apply_gradients(pairs, **words)
+            return optimizer.apply_gradients(pairs, **kwargs)
 
     def _sum(self, several):
         variable = several[0][1]

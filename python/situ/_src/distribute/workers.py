@@ -106,15 +106,15 @@ class MultiWorkerMirroredStrategy(MirroredStrategy):
     several_processes = property(lambda s: processes.size() > 1)
     first_replica = property(lambda s: len(s.devices) * processes.rank())
 
-    def make_variable(self, graph, args, words):
-        result = super().make_variable(graph, args, words)
+    def make_variable(self, graph, args, kwargs):
+        result = super().make_variable(graph, args, kwargs)
         if self.several_processes and isinstance(result, Copies):
             result.across = self
         return result
 
-    def _first(self, words):
+    def _first(self, kwargs):
         """The value that a variable begins with is that of rank 0."""
-        result = super()._first(words)
+        result = super()._first(kwargs)
         before = _situ.swap_graph(None)
         try:
             value = messages.spread([result._value])[0]
