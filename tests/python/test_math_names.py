@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_math_names.py: bincount, linspace, bitcast, fingerprint, approx_max_k, volume patches and
-unsorted_segment_join: values and errors of TensorFlow 2.21."""
+"""test_math_names.py: bincount, linspace, bitcast, fingerprint, approx_max_k, volume patches,
+unsorted_segment_join and tensordot: values and errors of TensorFlow 2.21."""
 
+import numpy as np
 import pytest
 
 import situ as tf
@@ -145,3 +146,36 @@ def test_unsorted_segment_join():
     ]
     with pytest.raises(INVALID, match="out of range"):
         join(["a"], [5], 2)
+
+
+@pytest.mark.parametrize("axes", [0, 1, 2, [[1], [0]], [[1, 2], [1, 0]], [[-1], [1]]])
+def test_tensordot_of_unknown_shapes(axes):
+    a = np.arange(24.0).reshape(2, 3, 4)
+    b = np.arange(24.0).reshape(4, 3, 2) if axes != 1 else np.arange(24.0).reshape(4, 6)
+    if axes == 2 or axes == [[1], [0]]:
+        b = b.reshape(3, 4, 2)
+    elif axes == [[-1], [1]]:
+        b = b.reshape(2, 4, 3)
+    want = np.tensordot(a, b, axes)
+    np.testing.assert_allclose(tf.tensordot(a, b, axes), want)
+
+    @tf.function(input_signature=[tf.TensorSpec(None, tf.float64)] * 2)
+    def contract(x, y):
+        return tf.tensordot(x, y, axes)
+
+    @tf.function(
+        input_signature=[tf.TensorSpec([None, 3, None], tf.float64)]
+        + [tf.TensorSpec(b.shape, tf.float64)]
+    )
+    def partly(x, y):
+        return tf.tensordot(x, y, axes)
+
+    np.testing.assert_allclose(contract(a, b), want)
+    np.testing.assert_allclose(partly(a, b), want)
+
+
+def test_tensordot_rejects_wrong_axes():
+    x = tf.ones([2, 3])
+    for axes, message in ((-1, "at least 0"), (3, "must not be larger"), ([[0], [0, 1]], "!=")):
+        with pytest.raises(ValueError, match=message):
+            tf.tensordot(x, x, axes)

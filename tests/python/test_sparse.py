@@ -95,5 +95,39 @@ def test_wrong_combiners():
     ids = tf.SparseTensor([[0, 0]], tf.constant([1], tf.int64), [1, 1])
     with pytest.raises(ValueError, match="combiner must be one of"):
         tf.nn.embedding_lookup_sparse(tf.constant(TABLE), ids, None, combiner="max")
-    with pytest.raises(TypeError, match="sp_ids must be SparseTensor"):
+    with pytest.raises(TypeError, match="sp_ids must be a SparseTensor"):
         tf.nn.embedding_lookup_sparse(tf.constant(TABLE), [1], None)
+
+
+@pytest.mark.parametrize("combiner", WANT)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_ragged_ids_are_combined_as_sparse_ones(combiner, weighted):
+    splits = tf.constant([0, 2, 3, 3, 4], tf.int64)
+    ids = tf.RaggedTensor.from_row_splits(tf.constant(IDS[1], tf.int64), splits)
+    weights = tf.RaggedTensor.from_row_splits(tf.constant(WEIGHTS[1]), splits) if weighted else None
+    found = tf.nn.embedding_lookup_sparse(
+        tf.constant(TABLE), ids, weights, combiner=combiner, allow_fast_lookup=True
+    )
+    np.testing.assert_allclose(_run(found), WANT[combiner][weighted], rtol=1e-5)
+    with pytest.raises(TypeError, match="sp_weights must be"):
+        tf.nn.embedding_lookup_sparse(tf.constant(TABLE), ids, tf.SparseTensor(*WEIGHTS))
+
+
+def test_invalid_ids_are_ignored_in_safe_lookups():
+    ids = tf.SparseTensor(
+        [[0, 0, 0], [0, 0, 1], [0, 1, 0], [1, 1, 0]],
+        tf.constant([1, -1, -1, 3], tf.int64),
+        [2, 2, 2],
+    )
+    weights = tf.SparseTensor(ids.indices, tf.constant([2.0, 1.0, 1.0, 4.0]), ids.dense_shape)
+    table = tf.constant(TABLE)
+    found = tf.nn.safe_embedding_lookup_sparse(table, ids, weights, combiner="sum")
+    assert found.shape.as_list() == [2, 2, 2]
+    rows = np.asarray(TABLE)
+    want = np.array([[2 * rows[1], 0 * rows[1]], [0 * rows[1], 4 * rows[3]]])
+    np.testing.assert_allclose(_run(found), want)
+    filled = tf.nn.safe_embedding_lookup_sparse(table, ids, combiner="mean", default_id=2)
+    want = np.array([[rows[1], rows[2]], [rows[2], rows[3]]])
+    np.testing.assert_allclose(_run(filled), want)
+    with pytest.raises(ValueError, match="Missing embedding_weights"):
+        tf.nn.safe_embedding_lookup_sparse([], ids)

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from situ._src.framework import tensor_shape
+from situ._src.framework import errors, tensor_shape
 from situ._src.framework.api import OPS, export
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import scope
 from situ._src.framework.scopes import control_dependencies
+from situ._src.framework.tensor import constant_value
 from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
 from situ._src.ops.check_ops import Assert
 
@@ -62,8 +63,6 @@ class _Values:
         if self.weights is not None:
             self._set_dense_weights(shape)
         if axis and shape.rank is not None and shape.rank > 2:
-            from situ._src.framework import errors
-
             raise errors.invalid_argument(
                 f"Shape must be at most rank 2 but is rank {shape.rank} (op: 'DenseBincount')"
             )
@@ -81,8 +80,6 @@ class _Values:
             self.weights = op("Fill", [shape.num_elements()], constant(1, weights.dtype))
             return
         if not of_weights.is_compatible_with(shape):
-            from situ._src.framework import errors
-
             raise errors.invalid_argument(
                 "`weights` must be the same shape as `arr` or a length-0 `Tensor`, in which case "
                 f"it acts as all weights equal to 1. Received {of_weights} (op: 'DenseBincount')"
@@ -117,6 +114,19 @@ class _Values:
         if self.weights is not None:
             return self.weights
         return op("Fill", op("Shape", self.flat), constant(1, as_dtype(dtype)))
+
+
+def _bins(values, size, dtype, binary_output):
+    """Sums weights by value, per row if there are rows; or says which values occur."""
+    count = size if values.count is None else op("Mul", size, values.count)
+    if binary_output:
+        values.weights = None
+    bins = op("UnsortedSegmentSum", values.weights_or_ones(dtype), values.keys(size), count)
+    if binary_output:
+        bins = cast(op("Greater", bins, constant(0, bins.dtype)), bins.dtype)
+    if values.count is not None:
+        bins = op("Reshape", bins, op("Pack", [values.count, size]))
+    return bins
 
 
 def _reject_both(weights: Any, binary_output: bool) -> None:
@@ -160,14 +170,7 @@ def bincount(
     with scope(name, "bincount"):
         values = _Values(arr, weights, axis)
         values.check("Input arr must be non-negative!")
-        size = values.size(minlength, maxlength)
-        count = size if values.count is None else op("Mul", size, values.count)
-        bins = op("UnsortedSegmentSum", values.weights_or_ones(dtype), values.keys(size), count)
-        if binary_output:
-            bins = cast(op("Greater", bins, constant(0, bins.dtype)), bins.dtype)
-        if values.count is not None:
-            bins = op("Reshape", bins, op("Pack", [values.count, size]))
-        return bins
+        return _bins(values, values.size(minlength, maxlength), dtype, binary_output)
 
 
 @export(v1=("math.bincount", "bincount"))
@@ -232,3 +235,173 @@ def sparse_bincount(
             return SparseTensor(op("ExpandDims", distinct, 1), sums, op("Pack", [size]))
         places = [op("FloorDiv", distinct, size), op("FloorMod", distinct, size)]
         return SparseTensor(op("Pack", places, axis=1), sums, op("Pack", [found.count, size]))
+
+
+def _scalar_size(size, op_name):
+    """Returns the number of bins as an int64 scalar that is checked to be one, and not negative."""
+    size = convert_to_tensor(size)
+    rank = tensor_shape.as_shape(size.shape).rank
+    value = constant_value(size)
+    if rank:
+        raise errors.invalid_argument(
+            f"Shape must be rank 0 but is rank {rank} for '{op_name}' (op: '{op_name}')"
+        )
+    if value is not None and value < 0:
+        raise errors.invalid_argument(f"size ({int(value)}) must be non-negative (op: '{op_name}')")
+    size = cast(size, "int64")
+    if value is not None:
+        return size
+    check = Assert(op("GreaterEqual", size, constant(0, "int64")), ["size must be non-negative"])
+    with control_dependencies([] if check is None else [check]):
+        return op("Identity", size)
+
+
+def _fixed_bins(found, size, binary_output):
+    """Counts into `size` bins, or sums weights; empty weights are ones."""
+    weights = convert_to_tensor(found.weights)
+    count = tensor_shape.as_shape(weights.shape).num_elements()
+    found.weights = None if count == 0 else op("Reshape", weights, [-1])
+    found.check("Input must be non-negative")
+    return _bins(found, size, weights.dtype, binary_output)
+
+
+def _row_ids(splits, count):
+    """Returns the row of each of `count` values of a ragged tensor."""
+    index = op("Range", constant(0, "int64"), count, constant(1, "int64"))
+    ends = op("Slice", splits, [1], [-1])
+    passed = op("LessEqual", op("ExpandDims", ends, 0), op("ExpandDims", index, 1))
+    return op("Sum", cast(passed, "int64"), [1])
+
+
+@export("raw_ops.Bincount")
+def raw_bincount(
+    arr: TensorLike, size: TensorLike, weights: TensorLike, name: str | None = None
+) -> Tensor:
+    """Counts the values of a tensor in a fixed number of bins.
+
+    Args:
+      arr: An int32 tensor.
+      size: The number of bins, a scalar; larger values are not counted.
+      weights: Weights of the shape of `arr`, or an empty tensor: its type is that of the counts.
+      name: A name for the operation (optional).
+
+    Returns:
+      A vector of `size` elements.
+    """
+    with scope(name, "Bincount"):
+        size = _scalar_size(size, "Bincount")
+        return _fixed_bins(_Values(arr, weights, 0), size, False)
+
+
+@export("raw_ops.DenseBincount")
+def dense_bincount(
+    input: TensorLike,
+    size: TensorLike,
+    weights: TensorLike,
+    binary_output: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """Counts the values of a vector, or of each row of a matrix, in a fixed number of bins.
+
+    Args:
+      input: A tensor of int32 or int64 of rank 2 or less.
+      size: The number of bins, a scalar; larger values are not counted.
+      weights: Weights of the shape of `input`, or an empty tensor: its type is that of the counts.
+      binary_output: Whether the result is 1 for values that occur, instead of their number.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor of shape [size] or [rows, size].
+    """
+    with scope(name, "DenseBincount"):
+        size = _scalar_size(size, "DenseBincount")
+        tensor = convert_to_tensor(input)
+        axis = 0 if (tensor_shape.as_shape(tensor.shape).rank or 0) < 2 else -1
+        found = _Values(tensor, convert_to_tensor(weights), axis)
+        return _fixed_bins(found, size, binary_output)
+
+
+@export("raw_ops.SparseBincount")
+def raw_sparse_bincount(
+    indices: TensorLike,
+    values: TensorLike,
+    dense_shape: TensorLike,
+    size: TensorLike,
+    weights: TensorLike,
+    binary_output: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """Counts the elements of a sparse tensor in a fixed number of bins.
+
+    Args:
+      indices: The indices of the sparse tensor.
+      values: Its elements, of int32 or int64.
+      dense_shape: Its shape.
+      size: The number of bins, a scalar; larger values are not counted.
+      weights: A weight per element, or an empty tensor: its type is that of the counts.
+      binary_output: Whether the result is 1 for values that occur, instead of their number.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor of shape [size], or [rows, size] if the sparse tensor has more than one dimension.
+    """
+    from situ._src.ops.sparse_ops import SparseTensor
+
+    with scope(name, "SparseBincount"):
+        size = _scalar_size(size, "SparseBincount")
+        sparse = SparseTensor(indices, values, dense_shape)
+        inside = op(
+            "LogicalAnd",
+            op("GreaterEqual", sparse.indices, constant(0, "int64")),
+            op("Less", sparse.indices, sparse.dense_shape),
+        )
+        check = Assert(OPS["All"](inside), ["indices are out of bounds of the dense shape"])
+        with control_dependencies([] if check is None else [check]):
+            sparse = SparseTensor(op("Identity", sparse.indices), sparse.values, sparse.dense_shape)
+        is_vector = tensor_shape.as_shape(sparse.dense_shape.shape).as_list() == [1]
+        found = _Values(sparse, None, 0 if is_vector else -1)
+        found.weights = weights
+        return _fixed_bins(found, size, binary_output)
+
+
+@export("raw_ops.RaggedBincount")
+def ragged_bincount(
+    splits: TensorLike,
+    values: TensorLike,
+    size: TensorLike,
+    weights: TensorLike,
+    binary_output: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """Counts the elements of each row of a ragged tensor in a fixed number of bins.
+
+    Args:
+      splits: Where rows begin and end, int64.
+      values: The elements, of int32 or int64.
+      size: The number of bins, a scalar; larger values are not counted.
+      weights: A weight per element, or an empty tensor: its type is that of the counts.
+      binary_output: Whether the result is 1 for values that occur, instead of their number.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor of shape [rows, size].
+    """
+    with scope(name, "RaggedBincount"):
+        size = _scalar_size(size, "RaggedBincount")
+        splits = convert_to_tensor(splits, "int64")
+        if tensor_shape.as_shape(splits.shape).num_elements() == 0:
+            raise errors.invalid_argument("Splits must be non-empty (op: 'RaggedBincount')")
+        found = _Values(values, None, 0)
+        total = op("Size", found.flat, out_type=as_dtype("int64"))
+        ends = op("Pack", [splits[0], splits[-1]])
+        check = Assert(
+            OPS["All"](op("Equal", ends, op("Pack", [constant(0, "int64"), total]))),
+            ["Splits must start with 0 and end with the number of values, got", splits],
+        )
+        with control_dependencies([] if check is None else [check]):
+            found.rows = _row_ids(op("Identity", splits), total)
+        found.count = op(
+            "Sub", op("Size", splits, out_type=as_dtype("int64")), constant(1, "int64")
+        )
+        found.weights = weights
+        return _fixed_bins(found, size, binary_output)

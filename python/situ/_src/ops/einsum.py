@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import numpy
+
 from situ._src.framework import errors, tensor_shape
 from situ._src.framework.api import OPS, export
 from situ._src.framework.dtypes import dtype_of
@@ -205,6 +207,75 @@ def einsum(
         return x if order == list(range(len(order))) else op("Transpose", x, order)
 
 
+class _Factor:
+    """A tensor of a tensordot as a matrix, and the sizes of the dimensions that stay: integers,
+    None where unknown, or None if their number is unknown."""
+
+    def __init__(self, x: Any, axes: Any, is_first: bool) -> None:
+        rank = _rank(x)
+        if rank is not None and isinstance(axes, (list, tuple)):
+            axes = [a + rank if a < 0 else a for a in map(int, axes)]
+            free = [i for i in range(rank) if i not in axes]
+            sizes = tensor_shape.as_shape(x.shape).as_list()
+            self.static: Any = [sizes[i] for i in free]
+        else:
+            whole = op("Rank", x)
+            axes = convert_to_tensor(axes, "int32")
+            axes = op("SelectV2", op("Less", axes, constant(0)), op("Add", axes, whole), axes)
+            free = op("ListDiff", op("Range", constant(0), whole, constant(1)), axes)[0]
+            self.static = None
+        self.is_known = self.static is not None and None not in self.static
+        if self.is_known and None not in sizes:
+            self.free: Any = self.static
+            count, total = numpy.prod([sizes[a] for a in axes]), numpy.prod(self.static)
+            order = free + axes if is_first else axes + free
+            form: Any = [int(total), int(count)] if is_first else [int(count), int(total)]
+        else:
+            free, axes = convert_to_tensor(free, "int32"), convert_to_tensor(axes, "int32")
+            shape = op("Shape", x)
+            self.free = op("GatherV2", shape, free, 0)
+            total, count = op("Prod", self.free, 0), op("Prod", op("GatherV2", shape, axes, 0), 0)
+            order = op("ConcatV2", [free, axes] if is_first else [axes, free], 0)
+            form = op("Pack", [total, count] if is_first else [count, total])
+        self.matrix = op("Reshape", op("Transpose", x, order), form)
+
+
+def _tensordot_axes(a, axes):
+    """Returns the dimensions of both tensors: lists, or tensors if they are not known."""
+    if isinstance(axes, (int, numpy.integer)):
+        rank = _rank(a)
+        if axes < 0:
+            raise ValueError(f"`axes` must be at least 0. Received: {axes}.")
+        if rank is None:
+            whole = op("Rank", a)
+            count = constant(int(axes))
+            last = op("Range", op("Sub", whole, count), whole, constant(1))
+            return last, list(range(axes))
+        if axes > rank:
+            raise ValueError(
+                f"`axes` must not be larger than the number of dimensions of tensor {a}. "
+                f"Received {axes}, vs tensor dimensions {rank}."
+            )
+        return list(range(rank - axes, rank)), list(range(axes))
+    if not isinstance(axes, (list, tuple, numpy.ndarray)):
+        axes = convert_to_tensor(axes, "int32")
+        return axes[0], axes[1]
+    if len(axes) != 2:
+        raise ValueError(f"`axes` must be an integer or have length 2. Received {axes}.")
+    first, second = (
+        [one] if isinstance(one, (int, numpy.integer)) else _as_list(one) for one in axes
+    )
+    if isinstance(first, list) and isinstance(second, list) and len(first) != len(second):
+        raise ValueError(
+            f"Different number of contraction axes `a` and `b`, {len(first)} != {len(second)}."
+        )
+    return first, second
+
+
+def _as_list(axes):
+    return list(axes) if isinstance(axes, (list, tuple, numpy.ndarray)) else axes
+
+
 @export("tensordot", "linalg.tensordot")
 def tensordot(a: TensorLike, b: TensorLike, axes: Axis, name: str | None = None) -> Tensor:
     """Contracts two tensors over dimensions of both.
@@ -213,32 +284,25 @@ def tensordot(a: TensorLike, b: TensorLike, axes: Axis, name: str | None = None)
       a: A tensor.
       b: A tensor of the type of `a`.
       axes: The number of last dimensions of `a` and first dimensions of `b`, or a pair of lists of
-        dimensions.
+        dimensions; both may be tensors.
       name: A name for the operation (optional).
 
     Returns:
       A tensor.
 
     Raises:
-      ValueError: If a rank is unknown or sizes do not match.
+      ValueError: If axes or sizes do not match.
     """
-    with scope(name, "Tensordot"):
+    with scope(name, "Tensordot") as full:
         a = convert_to_tensor(a)
         b = convert_to_tensor(b, None if dtype_of(b) else a.dtype)
-        ranks = [_rank(t) for t in (a, b)]
-        if None in ranks:
-            raise ValueError("tf.tensordot: situ needs tensors of known rank.")
-        if isinstance(axes, int):
-            axes = list(range(ranks[0] - axes, ranks[0])), list(range(axes))
-        first, second = (
-            [int(v) % r for v in ([one] if isinstance(one, int) else one)]
-            for one, r in zip(axes, ranks)
-        )
-        letters = "abcdefghijklmnopqrstuvwxyz"
-        left, right = list(letters[: ranks[0]]), list(letters[ranks[0] : sum(ranks)])
-        for i, k in zip(first, second):
-            right[k] = left[i]
-        result = [c for i, c in enumerate(left) if i not in first] + [
-            c for i, c in enumerate(right) if i not in second
-        ]
-        return einsum(f"{''.join(left)},{''.join(right)}->{''.join(result)}", a, b)
+        first, second = _tensordot_axes(a, axes)
+        left, right = _Factor(a, first, True), _Factor(b, second, False)
+        product = op("MatMul", left.matrix, right.matrix)
+        if isinstance(left.free, list) and isinstance(right.free, list):
+            return op("Reshape", product, constant(left.free + right.free, "int32"), name=full)
+        parts = [convert_to_tensor(f.free, "int32") for f in (left, right)]
+        result = op("Reshape", product, op("ConcatV2", parts, 0), name=full)
+        if left.static is not None and right.static is not None and hasattr(result, "graph"):
+            result.set_shape(left.static + right.static)
+        return result

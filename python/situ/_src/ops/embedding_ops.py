@@ -11,6 +11,8 @@ from situ._src.framework.keywords import unsupported, with_order
 from situ._src.framework.scopes import colocate_with_variable
 from situ._src.ops import sparse_ops
 from situ._src.ops.array_ops import cast, constant, convert_to_tensor, gather, op
+from situ._src.ops.ragged_tensor import RaggedTensor
+from situ._src.ops.sparse_combine_ops import sparse_fill_empty_rows
 from situ._src.ops.sparse_ops import SparseTensor
 from situ._src.variables.resource_variable import ResourceVariable
 
@@ -21,7 +23,7 @@ if TYPE_CHECKING:  # typing takes long to import
 
 def _segment_count(ids):
     """Returns the number of segments of sorted segment ids."""
-    last = op("StridedSlice", ids, [-1], [0], [1], shrink_axis_mask=1, end_mask=1)
+    last = op("Max", op("ConcatV2", [constant([-1], ids.dtype), ids], 0), 0)
     return op("Add", last, constant(1, ids.dtype))
 
 
@@ -68,33 +70,56 @@ def _segment_sum(data, ids):
 
 
 def _weighted(rows, weights, ids, combiner):
-    """Multiplies rows by weights and combines them by segment."""
+    """Multiplies rows by weights and combines them by segment; half types as float32."""
+    dtype = rows.dtype
+    if dtype.name in ("float16", "bfloat16"):
+        rows = cast(rows, "float32")
     rank = tensor_shape.as_shape(rows.shape).rank
     weights = cast(weights, rows.dtype)
     wide = op("Reshape", weights, [-1] + [1] * (rank - 1))
     total = _segment_sum(op("Mul", rows, wide), ids)
-    if combiner == "sum":
-        return total
-    if combiner == "mean":
-        return op("DivNoNan", total, _segment_sum(wide, ids))  # an example without ids is 0
-    return op("DivNoNan", total, op("Sqrt", _segment_sum(op("Square", wide), ids)))
+    if combiner == "mean":  # an example without ids is 0
+        total = op("DivNoNan", total, _segment_sum(wide, ids))
+    elif combiner == "sqrtn":
+        total = op("DivNoNan", total, op("Sqrt", _segment_sum(op("Square", wide), ids)))
+    return cast(total, dtype)
+
+
+def _check_weights(sp_ids, sp_weights):
+    """Fails unless the weights are None or of the kind and the static shapes of the ids."""
+    if not isinstance(sp_ids, (SparseTensor, RaggedTensor)):
+        raise TypeError(f"sp_ids must be a SparseTensor or RaggedTensor, got {type(sp_ids)}")
+    if sp_weights is None:
+        return
+    ragged = isinstance(sp_ids, RaggedTensor)
+    if not isinstance(sp_weights, RaggedTensor if ragged else SparseTensor):
+        raise TypeError(
+            f"sp_weights must be either None or a {'Ragged' if ragged else 'Sparse'}Tensor, got "
+            f"{type(sp_weights)}"
+        )
+    parts = ("values", "row_splits") if ragged else ("values", "indices", "dense_shape")
+    for part in parts:
+        shape = tensor_shape.as_shape(getattr(sp_ids, part).shape)
+        shape.assert_is_compatible_with(getattr(sp_weights, part).shape)
 
 
 def _lookup(params, sp_ids, sp_weights, strategy, combiner, max_norm, name):
     combiner = "mean" if combiner is None else combiner
     if combiner not in ("mean", "sqrtn", "sum"):
         raise ValueError(f"combiner must be one of 'mean', 'sqrtn' or 'sum', got {combiner!r}")
-    if not isinstance(sp_ids, SparseTensor):
-        raise TypeError(f"sp_ids must be SparseTensor, got {type(sp_ids)}")
-    if sp_weights is not None and not isinstance(sp_weights, SparseTensor):
-        raise TypeError(f"sp_weights must be either None or SparseTensor, got {type(sp_weights)}")
+    _check_weights(sp_ids, sp_weights)
     with scope(name, "embedding_lookup_sparse") as full:
-        ids = op("Cast", sparse_ops._column(sp_ids.indices, 0), "int32")
+        if isinstance(sp_ids, RaggedTensor):
+            segments = sp_ids.value_rowids()
+        else:
+            segments = sparse_ops._column(sp_ids.indices, 0)
+        segments = cast(segments, "int32")
         rows = embedding_lookup(params, sp_ids.values, strategy, max_norm=max_norm)
-        weights = (
-            op("OnesLike", op("Cast", ids, rows.dtype)) if sp_weights is None else sp_weights.values
-        )
-        return op("Identity", _weighted(rows, weights, ids, combiner), name=full)
+        if sp_weights is None:
+            weights = op("OnesLike", cast(segments, "float32"))
+        else:
+            weights = sp_weights.values
+        return op("Identity", _weighted(rows, weights, segments, combiner), name=full)
 
 
 @export(v1="nn.embedding_lookup_sparse")
@@ -104,27 +129,30 @@ def embedding_lookup_sparse(
     sp_weights: TensorLike,
     partition_strategy: str = "mod",
     name: str | None = None,
-    combiner: TensorLike = None,
+    combiner: str | None = None,
     max_norm: TensorLike = None,
+    allow_fast_lookup: bool = False,
 ) -> Tensor:
     """Looks up embeddings for sparse ids and combines those of each row.
 
     Args:
       params: An embedding table, or a list of its partitions.
-      sp_ids: A SparseTensor of shape [batch, n] of int64 ids.
-      sp_weights: A SparseTensor of weights, or None.
+      sp_ids: A SparseTensor or RaggedTensor of shape [batch, n] of integer ids.
+      sp_weights: Weights, of the kind of `sp_ids`, or None.
       partition_strategy: "mod" or "div", how rows are distributed over partitions.
+      name: A name for the operation (optional).
       combiner: "mean", "sqrtn" or "sum".
       max_norm: If given, embeddings are clipped to this L2 norm first.
-      name: A name for the operation (optional).
+      allow_fast_lookup: A hint; equal ids are never looked up separately.
 
     Returns:
       A tensor of shape [batch, embedding size].
 
     Raises:
-      TypeError: If `sp_ids` or `sp_weights` is not sparse.
-      ValueError: If the combiner is unknown.
+      TypeError: If `sp_ids` is neither sparse nor ragged, or `sp_weights` is of another kind.
+      ValueError: If the combiner is unknown, or the weights have another shape.
     """
+    del allow_fast_lookup  # the result is the same
     return _lookup(params, sp_ids, sp_weights, partition_strategy, combiner, max_norm, name)
 
 
@@ -133,12 +161,137 @@ def embedding_lookup_sparse_v2(
     params: TensorLike,
     sp_ids: TensorLike,
     sp_weights: TensorLike,
-    combiner: TensorLike = None,
+    combiner: str | None = None,
     max_norm: TensorLike = None,
     name: str | None = None,
+    allow_fast_lookup: bool = False,
 ) -> Tensor:
     """Looks up embeddings for sparse ids and combines those of each row."""
+    del allow_fast_lookup  # the result is the same
     return _lookup(params, sp_ids, sp_weights, "div", combiner, max_norm, name)
+
+
+def _safe_ids(sparse_ids, sparse_weights, combiner):
+    """Returns ids and weights of rank 2 without negative ids and, if they are averaged, without
+    weights of 0 or less."""
+    last = op("Sub", op("Size", sparse_ids.dense_shape), constant(1))
+    rows = op("Prod", op("Slice", sparse_ids.dense_shape, [0], op("ExpandDims", last, 0)), 0)
+    shape = op("Pack", [rows, op("GatherV2", sparse_ids.dense_shape, last, 0)])
+    ids = sparse_ops.reshape(sparse_ids, shape)
+    valid = op("GreaterEqual", ids.values, constant(0, ids.values.dtype))
+    weights = None
+    if sparse_weights is not None:
+        weights = SparseTensor(ids.indices, sparse_weights.values, ids.dense_shape)
+        if combiner != "sum":
+            zero = constant(0, weights.values.dtype)
+            valid = op("LogicalAnd", valid, op("Greater", weights.values, zero))
+        weights = sparse_ops.retain(weights, valid)
+    return sparse_ops.retain(ids, valid), weights
+
+
+def _safe_lookup(params, sparse_ids, sparse_weights, combiner, default_id, strategy, max_norm):
+    ids, weights = _safe_ids(sparse_ids, sparse_weights, combiner)
+    ids, is_empty = sparse_fill_empty_rows(ids, constant(default_id or 0, ids.values.dtype))
+    if weights is not None:
+        weights, _ = sparse_fill_empty_rows(weights, constant(1, weights.values.dtype))
+    found = _lookup(params, ids, weights, strategy, combiner, max_norm, None)
+    if default_id is None:
+        rank = tensor_shape.as_shape(found.shape).rank
+        column = op("Reshape", is_empty, [-1] + [1] * (rank - 1))
+        found = op("SelectV2", column, op("ZerosLike", found), found)
+    count = op("ExpandDims", op("Sub", op("Size", sparse_ids.dense_shape), constant(1)), 0)
+    outer = op("Slice", cast(sparse_ids.dense_shape, "int32"), [0], count)
+    inner = op("Slice", op("Shape", found), [1], [-1])
+    result = op("Reshape", found, op("ConcatV2", [outer, inner], 0))
+    rank = tensor_shape.as_shape(sparse_ids.dense_shape.shape)[0]
+    if rank is not None and hasattr(result, "graph"):
+        unknown = tensor_shape.TensorShape([None] * (int(rank) - 1))
+        result.set_shape(unknown.concatenate(tensor_shape.as_shape(found.shape)[1:]))
+    return result
+
+
+@export(v1="nn.safe_embedding_lookup_sparse")
+def safe_embedding_lookup_sparse(
+    embedding_weights: TensorLike,
+    sparse_ids: TensorLike,
+    sparse_weights: TensorLike = None,
+    combiner: str | None = None,
+    default_id: int | None = None,
+    name: str | None = None,
+    partition_strategy: str = "div",
+    max_norm: TensorLike = None,
+    allow_fast_lookup: bool = False,
+) -> Tensor:
+    """Looks up embeddings for sparse ids of any rank; ignores invalid ids and fills empty rows.
+
+    Args:
+      embedding_weights: An embedding table, or a list of its partitions.
+      sparse_ids: A SparseTensor of ids of rank 2 or more; negative ids are ignored.
+      sparse_weights: A SparseTensor of weights, or None; unless the combiner is "sum", ids with a
+        weight of 0 or less are ignored.
+      combiner: "mean" (the default), "sqrtn" or "sum".
+      default_id: The id of rows without ids; None: their result is 0.
+      name: A name for the operation (optional).
+      partition_strategy: "mod" or "div", how rows are distributed over partitions.
+      max_norm: If given, embeddings are clipped to this L2 norm first.
+      allow_fast_lookup: A hint; equal ids are never looked up separately.
+
+    Returns:
+      A tensor whose shape is that of `sparse_ids` with the embedding size as last dimension.
+
+    Raises:
+      ValueError: If there are no weights, or the combiner is unknown.
+    """
+    del allow_fast_lookup  # the result is the same
+    if embedding_weights is None or (
+        isinstance(embedding_weights, (list, tuple)) and not embedding_weights
+    ):
+        raise ValueError(f"Missing embedding_weights {embedding_weights}.")
+    params = embedding_weights
+    if sparse_weights is not None:
+        dtype = sparse_weights.dtype
+        tables = params if isinstance(params, (list, tuple)) else [params]
+        params = [
+            t
+            if isinstance(t, ResourceVariable) and t.dtype == dtype
+            else convert_to_tensor(t, dtype)
+            for t in tables
+        ]
+    with scope(name, "embedding_lookup"):
+        return _safe_lookup(
+            params,
+            sparse_ids,
+            sparse_weights,
+            combiner or "mean",
+            default_id,
+            partition_strategy,
+            max_norm,
+        )
+
+
+@export(v2="nn.safe_embedding_lookup_sparse")
+def safe_embedding_lookup_sparse_v2(
+    embedding_weights: TensorLike,
+    sparse_ids: TensorLike,
+    sparse_weights: TensorLike = None,
+    combiner: str = "mean",
+    default_id: int | None = None,
+    max_norm: TensorLike = None,
+    name: str | None = None,
+    allow_fast_lookup: bool = False,
+) -> Tensor:
+    """Looks up embeddings for sparse ids of any rank; ignores invalid ids and fills empty rows."""
+    return safe_embedding_lookup_sparse(
+        embedding_weights,
+        sparse_ids,
+        sparse_weights,
+        combiner,
+        default_id,
+        name,
+        "div",
+        max_norm,
+        allow_fast_lookup,
+    )
 
 
 def _lookup_partitioned(params, ids, strategy):
