@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "situ_python.h"
-#include "watch.h"
+#include "interruptible.h"
 
 /* cluster_join(None) for mpirun, or cluster_join((rank, size, name)). */
 static PyObject *join(PyObject *self, PyObject *arg) {
@@ -12,11 +12,11 @@ static PyObject *join(PyObject *self, PyObject *arg) {
   situ_cluster_config config = {0};
   if (arg != Py_None && !PyArg_ParseTuple(arg, "iis", &config.rank, &config.size, &config.name))
     return NULL;
-  struct watched watched = {0};
-  watch_enter(&watched);
+  struct interruptible call = {0};
+  interruptible_enter(&call);
   const situ_status status = situ_cluster_join(arg == Py_None ? NULL : &config);
-  watch_leave(&watched);
-  if (status) return watch_raise(status, NULL);
+  interruptible_leave(&call);
+  if (status) return interruptible_raise(status, NULL);
   Py_RETURN_NONE;
 }
 
@@ -60,11 +60,11 @@ static PyObject *members(PyObject *self, PyObject *none) {
 static PyObject *barrier(PyObject *self, PyObject *none) {
   (void)self;
   (void)none;
-  struct watched watched = {0};
-  watch_enter(&watched);
+  struct interruptible call = {0};
+  interruptible_enter(&call);
   const situ_status status = situ_cluster_barrier();
-  watch_leave(&watched);
-  if (status) return watch_raise(status, NULL);
+  interruptible_leave(&call);
+  if (status) return interruptible_raise(status, NULL);
   Py_RETURN_NONE;
 }
 
@@ -108,11 +108,11 @@ static PyObject *receive_as_bytes(PyObject *args,
   const char *name;
   if (!PyArg_ParseTuple(args, "is", &from, &name)) return NULL;
   situ_tensor *tensor = NULL;
-  struct watched watched = {0};
-  watch_enter(&watched);
+  struct interruptible call = {0};
+  interruptible_enter(&call);
   const situ_status status = receive(from, name, &tensor);
-  watch_leave(&watched);
-  if (status) return watch_raise(status, NULL);
+  interruptible_leave(&call);
+  if (status) return interruptible_raise(status, NULL);
   if (!tensor) Py_RETURN_NONE;
   return bytes_of(tensor);
 }
@@ -137,14 +137,14 @@ static PyObject *send_bytes(PyObject *self, PyObject *args) {
   const char *name;
   if (!PyArg_ParseTuple(args, "y*is", &data, &to, &name)) return NULL;
   situ_tensor *tensor = NULL;
-  struct watched watched = {0};
-  watch_enter(&watched);
+  struct interruptible call = {0};
+  interruptible_enter(&call);
   situ_status status = situ_tensor_create(SITU_UINT8, SITU_SHAPE(data.len), data.buf, &tensor);
   if (!status) status = situ_cluster_send(tensor, to, name);
   situ_tensor_release(tensor);
-  watch_leave(&watched);
+  interruptible_leave(&call);
   PyBuffer_Release(&data);
-  if (status) return watch_raise(status, NULL);
+  if (status) return interruptible_raise(status, NULL);
   Py_RETURN_NONE;
 }
 
@@ -158,11 +158,11 @@ static PyObject *gather_bytes(PyObject *self, PyObject *arg) {
   size_t *sizes = PyMem_Calloc((size_t)n, sizeof *sizes), at = 0;
   if (!sizes) return PyErr_NoMemory();
   void *all = NULL;
-  struct watched watched = {0};
-  watch_enter(&watched);
+  struct interruptible call = {0};
+  interruptible_enter(&call);
   const situ_status status = situ_cluster_all_gather(data, (size_t)length, &all, sizes);
-  watch_leave(&watched);
-  PyObject *list = status ? watch_raise(status, NULL) : PyList_New(n);
+  interruptible_leave(&call);
+  PyObject *list = status ? interruptible_raise(status, NULL) : PyList_New(n);
   for (int i = 0; list && i < n; at += sizes[i++]) {
     PyObject *item = PyBytes_FromStringAndSize((char *)all + at, (Py_ssize_t)sizes[i]);
     if (item)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "situ_python.h"
-#include "watch.h"
+#include "interruptible.h"
 
 struct transform_object {
   PyObject_HEAD situ_transform *transform;
@@ -342,7 +342,7 @@ static PyObject *iterator_next(PyObject *object) {
   if (!components) return PyErr_NoMemory();
   struct next_request request = {situ_iterator_retain(self->iterator), components, false};
   context_flush();
-  situ_status status = watch_call(call_next, &request);
+  situ_status status = interruptible_call(call_next, &request);
   WITHOUT_GIL(situ_iterator_release(request.iterator));
   PyObject *result = NULL;
   if (status && PyErr_Occurred()) { /* Ctrl-C */
@@ -397,7 +397,7 @@ static PyObject *iterator_restore(PyObject *object, PyObject *saved) {
   if (!self->iterator) return PyErr_Format(PyExc_ValueError, "the iterator is closed");
   if (!IS_TENSOR(saved)) return PyErr_Format(PyExc_TypeError, "%R is not a tensor", saved);
   struct restoring restoring = {situ_iterator_retain(self->iterator), TENSOR_OF(saved)};
-  const situ_status status = watch_call(restore, &restoring);
+  const situ_status status = interruptible_call(restore, &restoring);
   WITHOUT_GIL(situ_iterator_release(restoring.iterator));
   if (!status) Py_RETURN_NONE;
   if (!PyErr_Occurred()) return errors_raise(status, NULL);

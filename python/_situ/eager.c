@@ -4,7 +4,7 @@
 
 #include "call.h"
 #include "tape.h"
-#include "watch.h"
+#include "interruptible.h"
 
 /* Calls with fewer bytes keep the GIL: releasing it would take longer. */
 enum { SMALL_CALL = 1 << 15 };
@@ -192,10 +192,10 @@ static situ_status run(situ_eager *eager, const situ_call *native, bool waits,
   size_t bytes = 0;
   for (int i = 0; i < native->n_inputs; i++) bytes += situ_tensor_bytes(native->inputs[i]);
   if (!waits && bytes <= SMALL_CALL) return situ_eager_run(eager, native, outputs, capacity, count);
-  struct watched watched = {0};
-  watch_enter(&watched);
+  struct interruptible call = {0};
+  interruptible_enter(&call);
   const situ_status status = situ_eager_run(eager, native, outputs, capacity, count);
-  watch_leave(&watched);
+  interruptible_leave(&call);
   return status;
 }
 

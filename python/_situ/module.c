@@ -4,7 +4,7 @@
 
 #include "message.h"
 #include "situ_python.h"
-#include "watch.h"
+#include "interruptible.h"
 
 /* hook(name, object): sets a member of struct hooks. */
 static PyObject *set_hook(PyObject *self, PyObject *args) {
@@ -83,7 +83,7 @@ static int add_types(PyObject *module) {
                {"Op", &function_type},
                {"Trace", &trace_type},
                {"Function", &traced_type},
-               {"Front", &front_type},
+               {"FastPath", &fast_path_type},
                {"Recording", &recording_type},
                {"Tape", &tape_type},
                {"Transform", &transform_type},
@@ -114,6 +114,6 @@ PyMODINIT_FUNC PyInit__situ(void) {
     failed = PyModule_AddFunctions(module, more[i]);
   if (!failed) failed = PyModule_AddStringConstant(module, "version", situ_version());
   if (failed) Py_CLEAR(module);
-  watch_prepare();
+  interruptible_prepare();
   return module;
 }

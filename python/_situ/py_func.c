@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * py_func.c: calls Python functions from PyFunc nodes. */
 #include "situ_python.h"
-#include "watch.h"
+#include "interruptible.h"
 
 #include <string.h>
 
@@ -48,7 +48,7 @@ situ_status script_exception(void) {
   PyObject *type = NULL, *value = NULL, *trace = NULL;
   PyErr_Fetch(&type, &value, &trace);
   PyErr_NormalizeException(&type, &value, &trace);
-  if (type && !PyErr_GivenExceptionMatches(type, PyExc_Exception) && watch_is_active()) {
+  if (type && !PyErr_GivenExceptionMatches(type, PyExc_Exception) && interruptible_is_active()) {
     PyErr_Restore(type, value, trace); /* Ctrl-C and sys.exit() end the program, not the run */
     return situ_status_create(SITU_CANCELLED, "A Python function was interrupted.");
   }

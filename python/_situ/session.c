@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "situ_python.h"
-#include "watch.h"
+#include "interruptible.h"
 
 struct session_object {
   PyObject_HEAD situ_session *session;
@@ -306,19 +306,19 @@ static int check_run(const struct session_object *self, PyObject *feeds) {
   return PyErr_Occurred() ? -1 : 0;
 }
 
-static int run_native(struct session_object *self, const struct watch_options *options,
+static int run_native(struct session_object *self, const struct run_options *options,
                       const situ_feed *feeds, int n_feeds, const struct fetches *fetches,
                       situ_tensor **results) {
   if (self->log) context_flush_stdout();
-  const int failed = watch_run(self->session, self->graph, options, feeds, n_feeds, fetches->values,
-                               fetches->count, results);
+  const int failed = interruptible_run(self->session, self->graph, options, feeds, n_feeds,
+                                       fetches->values, fetches->count, results);
   if (self->log) fflush(stdout);
   return failed;
 }
 
 static PyObject *run_collected(struct session_object *self, PyObject *fetch,
                                const struct feed_items *feed_items, const struct fetches *fetches,
-                               const struct watch_options *options) {
+                               const struct run_options *options) {
   situ_feed inline_buffer[INLINE], *feeds = inline_buffer;
   situ_tensor *some[INLINE] = {NULL}, **results = some;
   if (feed_items->count > INLINE) feeds = PyMem_Malloc(sizeof *feeds * (size_t)feed_items->count);
@@ -365,9 +365,9 @@ static int flat_feeds(const struct session_object *self, PyObject *dict, struct 
 }
 
 static PyObject *run_any(PyObject *object, PyObject *fetch, PyObject *feeds,
-                         const struct watch_options *options) {
+                         const struct run_options *options) {
   struct session_object *self = (struct session_object *)object;
-  const struct watch_options usual = {.timeout_ms = self->timeout_ms};
+  const struct run_options usual = {.timeout_ms = self->timeout_ms};
   struct feed_items feed_items;
   if (check_run(self, feeds) || flat_feeds(self, feeds, &feed_items)) return NULL;
   struct fetches fetches = {.capacity = INLINE};
@@ -403,9 +403,9 @@ static PyObject *run(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObje
   return run_any(self, feed_items[0], feed_items[1], NULL);
 }
 
-/* _run_watched(fetches, feeds, timeout_ms, trace or None, cancel=None): setting the first byte of
- * the bytearray `cancel` to 1 cancels the run. */
-static PyObject *run_watched(PyObject *self, PyObject *args) {
+/* _run_with_options(fetches, feeds, timeout_ms, trace or None, cancel=None): setting the first byte
+ * of the bytearray `cancel` to 1 cancels the run. */
+static PyObject *run_with_options(PyObject *self, PyObject *args) {
   PyObject *fetch, *feeds, *trace, *cancel = Py_None;
   long long timeout;
   if (!PyArg_ParseTuple(args, "OOLO|O", &fetch, &feeds, &timeout, &trace, &cancel)) return NULL;
@@ -413,7 +413,7 @@ static PyObject *run_watched(PyObject *self, PyObject *args) {
     return PyErr_Format(PyExc_TypeError, "cancel is %R, not a bytearray", cancel);
   if (trace != Py_None && Py_TYPE(trace) != &recording_type)
     return PyErr_Format(PyExc_TypeError, "%R is not a trace", trace);
-  const struct watch_options options = {
+  const struct run_options options = {
       .timeout_ms = timeout,
       .trace = trace == Py_None ? NULL : recording_native(trace),
       .cancel = cancel == Py_None ? NULL : PyByteArray_AS_STRING(cancel)};
@@ -459,7 +459,8 @@ static PyMethodDef methods[] = {
     {"run", (PyCFunction)(void (*)(void))run, METH_FASTCALL | METH_KEYWORDS,
      "run(fetches, feed_dict=None, options=None, run_metadata=None)\n\nComputes tensors and runs "
      "operations; gives arrays in the structure of the fetches."},
-    {"_run_watched", run_watched, METH_VARARGS, "Runs with trace, timeout and cancellation."},
+    {"_run_with_options", run_with_options, METH_VARARGS,
+     "Runs with trace, timeout and cancellation."},
     {"close", close_session, METH_NOARGS, "Closes the session and frees its device memory."},
     {"_placement", placement, METH_NOARGS, "Returns the placement of every operation."},
     {NULL, NULL, 0, NULL}};

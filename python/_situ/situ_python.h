@@ -93,8 +93,8 @@ struct value_object {
 };
 
 extern PyTypeObject base_type, tensor_type, graph_type, operation_type, value_type, session_type,
-    function_type, trace_type, traced_type, recording_type, front_type, tape_type, transform_type,
-    dataset_type, iterator_type;
+    function_type, trace_type, traced_type, recording_type, fast_path_type, tape_type,
+    transform_type, dataset_type, iterator_type;
 
 #define IS_TENSOR(o) (Py_TYPE(o) == &tensor_type)
 #define IS_VALUE(o) (Py_TYPE(o) == &value_type)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * tape.c: Tape: the implementation of tf.GradientTape, and the stack of active tapes. */
 #include "tape.h"
-#include "watch.h"
+#include "interruptible.h"
 
 #include <situ/cluster.h>
 
@@ -344,13 +344,13 @@ static situ_status run(struct tape_object *self, situ_tensor **targets, int n_ta
   for (int i = base; i < top; i++) others[i - base] = stack[i]->tape;
   const int n_others = tape_count;
   context_flush(); /* compiling a gradient may log */
-  struct watched watched = {0};
+  struct interruptible call = {0};
   const bool waits = situ_cluster_joined(); /* gradients of collective ops block */
-  if (waits) watch_enter(&watched);
+  if (waits) interruptible_enter(&call);
   const situ_status status =
       situ_tape_gradient_slices(self->tape, targets, n_targets, sources, n_sources, gradients,
                                 others, n_others, results, indices);
-  if (waits) watch_leave(&watched);
+  if (waits) interruptible_leave(&call);
   if (!self->persistent) situ_tape_reset(self->tape);
   return status;
 }

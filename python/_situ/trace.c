@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "trace.h"
-#include "watch.h"
+#include "interruptible.h"
 
 enum { INLINE = 16 };
 
@@ -235,9 +235,9 @@ static int write_variables(const struct trace_object *self, situ_tensor **values
 
 static situ_status run_native(const struct trace_object *self, const situ_feed *feeds,
                               situ_tensor **results) {
-  const struct watch_options options = {.keep_on_device = true, .donate = self->donate};
-  return watch_native(self->session, &options, feeds, self->n_feeds, self->fetches, self->n_fetches,
-                      results);
+  const struct run_options options = {.keep_on_device = true, .donate = self->donate};
+  return interruptible_run_native(self->session, &options, feeds, self->n_feeds, self->fetches,
+                                  self->n_fetches, results);
 }
 
 /* If the inputs are borrowed, copies results that are inputs. */

@@ -93,7 +93,7 @@ class RankParts:
         part = self._runs[key]
         there = [v for v in part.values if v is not None]
         results = iter(
-            part.session._run_watched(
+            part.session._run_with_options(
                 [there, part.messages],
                 {part.fed[n]: v for n, v in feeds.items()},
                 timeout_ms,

@@ -89,7 +89,7 @@ class Group:
 def run_part(part, step, feeds, fetches, trace=None):
     """Runs a part in this thread and returns the fetched values."""
     with step.in_this_thread():
-        return part.session._run_watched(
+        return part.session._run_with_options(
             [fetches, part.messages],
             {part.fed[n]: v for n, v in feeds.items()},
             step.timeout_ms,

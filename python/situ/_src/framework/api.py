@@ -92,7 +92,7 @@ def named(name: str) -> Any:
     return BOTH.get(name) or V2.get(name) or op_functions().get(name) or V1[name]
 
 
-def front(op: str, name: str | None = None, rank: int = -1, real: bool = False) -> Callable:
+def fast_path(op: str, name: str | None = None, rank: int = -1, real: bool = False) -> Callable:
     """Returns a decorator that dispatches calls with tensors only directly to an op.
 
     The C extension tests the arguments; all other calls reach the decorated function.
@@ -106,7 +106,7 @@ def front(op: str, name: str | None = None, rank: int = -1, real: bool = False) 
 
     def wrap(function):
         op_functions()
-        return _situ.Front(OPS[op], function, name, rank, real)
+        return _situ.FastPath(OPS[op], function, name, rank, real)
 
     return wrap
 

@@ -183,7 +183,9 @@ class Session(_situ.Session):
         is_traced = metadata is not None and options.trace_level > protos.RunOptions.NO_TRACE
         is_costed = metadata is not None and self._is_cost_model_due()
         trace = _situ.Recording() if is_traced or is_costed else None
-        result = self._run_watched(fetches, feeds, options.timeout_in_ms or self._timeout_ms, trace)
+        result = self._run_with_options(
+            fetches, feeds, options.timeout_in_ms or self._timeout_ms, trace
+        )
         if metadata is not None:
             metadata.Clear()
             if trace is not None:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from situ._src.framework.api import export, front
+from situ._src.framework.api import export, fast_path
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import scope
 from situ._src.ops.array_ops import convert_to_tensor, op
@@ -47,7 +47,7 @@ def complex_(real: TensorLike, imag: TensorLike, name: str | None = None) -> Ten
 
 
 @export("abs", "math.abs")
-@front("Abs", real=True)
+@fast_path("Abs", real=True)
 def abs_(x: TensorLike, name: str | None = None) -> Tensor:
     """Returns the absolute value of each element.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import _situ
 from situ._src.framework import errors, op_docs, tensor_shape
-from situ._src.framework.api import OPS, V1, export, front
+from situ._src.framework.api import OPS, V1, export, fast_path
 from situ._src.framework.dtypes import as_dtype, dtype_of
 from situ._src.framework.graph import scope
 from situ._src.framework.indexed_slices import IndexedSlices, is_slices
@@ -43,7 +43,7 @@ def _pair(x, y):
 
 
 @export("truediv", "math.truediv", "divide", "math.divide")
-@front("RealDiv", "truediv", real=True)
+@fast_path("RealDiv", "truediv", real=True)
 def truediv(x: TensorLike, y: TensorLike, name: str | None = "truediv") -> Tensor:
     """Divides `x` by `y` element-wise; integers are converted to floating point first.
 
@@ -112,7 +112,7 @@ def _conjugate(x, transposed, adjoint, batched, ranks):
 
 
 @export("matmul", "linalg.matmul")
-@front("MatMul", rank=2)
+@fast_path("MatMul", rank=2)
 def matmul(
     a: TensorLike,
     b: TensorLike,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * front.c: Front: a callable that passes simple calls directly to an op and all others to a Python
- * function. */
+ * fast_path.c: FastPath: a callable that passes simple calls directly to an op and all others to a
+ * Python function. */
 #include "call.h"
 
-struct front_object {
+struct fast_path_object {
   PyObject_HEAD vectorcallfunc vectorcall;
   PyObject *op, *python; /* python: the function for all other calls */
   PyObject *text;        /* the node name, or None: the name of the op */
@@ -13,7 +13,7 @@ struct front_object {
   bool real; /* tensors must be floating-point */
 };
 
-static bool fits(const struct front_object *self, PyObject *value) {
+static bool fits(const struct fast_path_object *self, PyObject *value) {
   situ_type type;
   int rank;
   if (IS_TENSOR(value)) {
@@ -29,7 +29,7 @@ static bool fits(const struct front_object *self, PyObject *value) {
 }
 
 static PyObject *call(PyObject *object, PyObject *const *args, size_t flags, PyObject *names) {
-  const struct front_object *self = (struct front_object *)object;
+  const struct fast_path_object *self = (struct fast_path_object *)object;
   const Py_ssize_t n = PyVectorcall_NARGS(flags);
   bool straight = !names && n == ((struct function_object *)self->op)->signature.n_inputs;
   for (Py_ssize_t i = 0; i < n && straight; i++) straight = fits(self, args[i]);
@@ -37,7 +37,7 @@ static PyObject *call(PyObject *object, PyObject *const *args, size_t flags, PyO
   return ops_call(self->op, self->name, args, n);
 }
 
-/* Front(op, function, name, rank, real) */
+/* FastPath(op, function, name, rank, real) */
 static PyObject *create(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   (void)kwargs;
   PyObject *op, *python, *text;
@@ -46,7 +46,7 @@ static PyObject *create(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     return NULL;
   const char *name = text == Py_None ? NULL : PyUnicode_AsUTF8(text);
   if (!name && text != Py_None) return NULL;
-  struct front_object *self = (struct front_object *)type->tp_alloc(type, 0);
+  struct fast_path_object *self = (struct fast_path_object *)type->tp_alloc(type, 0);
   if (!self) return NULL;
   self->vectorcall = call;
   self->op = Py_NewRef(op);
@@ -63,11 +63,11 @@ static PyObject *get_attribute(PyObject *self, PyObject *name) {
   PyObject *own = PyObject_GenericGetAttr(self, name);
   if (own || !PyErr_ExceptionMatches(PyExc_AttributeError)) return own;
   PyErr_Clear();
-  return PyObject_GetAttr(((struct front_object *)self)->python, name);
+  return PyObject_GetAttr(((struct fast_path_object *)self)->python, name);
 }
 
 static PyObject *get_text(PyObject *self, void *name) {
-  return PyObject_GetAttrString(((struct front_object *)self)->python, name);
+  return PyObject_GetAttrString(((struct fast_path_object *)self)->python, name);
 }
 
 /* __get__: not a method, like a built-in function. */
@@ -77,11 +77,11 @@ static PyObject *get_itself(PyObject *self, PyObject *instance, PyObject *owner)
 }
 
 static PyObject *repr(PyObject *self) {
-  return PyObject_Repr(((struct front_object *)self)->python);
+  return PyObject_Repr(((struct fast_path_object *)self)->python);
 }
 
 static void dealloc(PyObject *object) {
-  struct front_object *self = (struct front_object *)object;
+  struct fast_path_object *self = (struct fast_path_object *)object;
   if (self->weak) PyObject_ClearWeakRefs(object);
   Py_XDECREF(self->op);
   Py_XDECREF(self->python);
@@ -90,7 +90,7 @@ static void dealloc(PyObject *object) {
 }
 
 static PyMemberDef members[] = {
-    {"__wrapped__", T_OBJECT, offsetof(struct front_object, python), READONLY, NULL},
+    {"__wrapped__", T_OBJECT, offsetof(struct fast_path_object, python), READONLY, NULL},
     {NULL, 0, 0, 0, NULL}};
 
 static PyGetSetDef attributes[] = {
@@ -98,15 +98,15 @@ static PyGetSetDef attributes[] = {
     {"__module__", get_text, NULL, NULL, (void *)(uintptr_t) "__module__"},
     {NULL, NULL, NULL, NULL, NULL}};
 
-PyTypeObject front_type = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "situ.Front",
-    .tp_basicsize = sizeof(struct front_object),
+PyTypeObject fast_path_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "situ.function",
+    .tp_basicsize = sizeof(struct fast_path_object),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL,
     .tp_new = create,
     .tp_dealloc = dealloc,
     .tp_call = PyVectorcall_Call,
-    .tp_vectorcall_offset = offsetof(struct front_object, vectorcall),
-    .tp_weaklistoffset = offsetof(struct front_object, weak),
+    .tp_vectorcall_offset = offsetof(struct fast_path_object, vectorcall),
+    .tp_weaklistoffset = offsetof(struct fast_path_object, weak),
     .tp_getattro = get_attribute,
     .tp_descr_get = get_itself,
     .tp_repr = repr,
