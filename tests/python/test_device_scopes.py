@@ -27,6 +27,13 @@ def test_a_variable_is_initialized_where_it_is(graph):
     assert v.initializer.device == v.device == "/job:ps/task:0"
 
 
+def test_a_cluster_def_sets_the_number_of_parameter_servers(graph):
+    message = tf.train.ClusterSpec({"ps": ["a:1", "b:1"], "worker": ["w:1"]}).as_cluster_def()
+    with tf.device(tf.train.replica_device_setter(cluster=message)):
+        found = [tf.Variable(1.0).device for _ in range(3)]
+    assert found == [f"/job:ps/task:{i}" for i in (0, 1, 0)]
+
+
 def test_the_values_of_variables_are_placed_with_them(graph):
     v = tf.get_variable("v", [2])
     values = v.initializer.inputs[1].op

@@ -98,9 +98,9 @@ def test_partial_runs_check_feeds_and_fetches(graph):
         with pytest.raises(InvalidArgumentError, match="needs the feed Placeholder:0"):
             session.partial_run(handle, x)
         assert session.partial_run(handle, x, {a: 1}) == 2
-        with pytest.raises(InvalidArgumentError, match="had already been fetched"):
+        with pytest.raises(InvalidArgumentError, match="has already been fetched"):
             session.partial_run(handle, x)
-        with pytest.raises(InvalidArgumentError, match="had already been fed"):
+        with pytest.raises(InvalidArgumentError, match="has already been fed"):
             session.partial_run(handle, y, {a: 1})
         with pytest.raises(InvalidArgumentError, match="was not specified in partial_run_setup"):
             session.partial_run(handle, y, {b: 1})

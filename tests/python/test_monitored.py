@@ -207,6 +207,72 @@ def test_supervisor(tmp_path):
     assert os.path.exists(str(tmp_path / "model.ckpt-4.index"))
 
 
+def _events(folder):
+    """The kinds of the events of each file of a directory, in order."""
+    files = sorted(glob.glob(f"{folder}/events*"), key=os.path.getctime)
+    return [[e.WhichOneof("what") for e in tf.train.summary_iterator(f)] for f in files]
+
+
+def test_a_supervisor_writes_its_events(tmp_path):
+    step, _, loss, train = _model()
+    supervisor = tf.train.Supervisor(logdir=str(tmp_path), summary_op=None, save_model_secs=0)
+    summary = tf.get_default_graph().get_collection(tf.GraphKeys.SUMMARIES)[0]
+    for _ in range(2):  # the second session begins another file
+        with supervisor.managed_session(start_standard_services=False) as sess:
+            supervisor.summary_computed(sess, sess.run(summary))
+    graph = ["file_version", "graph_def", "meta_graph_def"]
+    assert _events(tmp_path) == [[*graph, "summary", "session_log"]] * 2
+    assert "_output_shapes" in (tmp_path / "graph.pbtxt").read_text()
+    assert tf.get_default_graph().get_collection(tf.GraphKeys.READY_OP) == [supervisor.ready_op]
+
+
+def test_standard_services_of_a_supervisor(tmp_path):
+    tf.Variable([123], name="global_step")
+    supervisor = tf.train.Supervisor(logdir=str(tmp_path), save_summaries_secs=1)
+    sess = supervisor.prepare_or_wait_for_session()
+    end = time.time() + 30
+    while not glob.glob(f"{tmp_path}/model.ckpt-123.index") and time.time() < end:
+        time.sleep(0.05)
+    time.sleep(0.2)
+    supervisor.stop()
+    sess.close()
+    with tf.Session() as sess:
+        supervisor.saver.restore(sess, str(tmp_path / "model.ckpt-123"))
+    ((first, *kinds),) = _events(tmp_path)
+    assert first == "file_version" and kinds.count("session_log") == 3 and "summary" in kinds
+
+
+def test_only_the_chief_writes():
+    with tf.device("/cpu:0"):
+        v = tf.Variable(1.0)
+    supervisor = tf.train.Supervisor(is_chief=False, init_op=None)
+    with tf.Session() as sess, pytest.raises(RuntimeError, match="Only chief"):
+        supervisor.start_standard_services(sess)
+    with tf.Session() as sess, pytest.raises(RuntimeError, match="requires a summary writer"):
+        supervisor.summary_computed(sess, b"")
+    with tf.Graph().as_default(), pytest.raises(ValueError, match="must have their device set"):
+        tf.Variable(1.0)
+        tf.train.Supervisor(is_chief=False)
+    assert v.device == "/device:CPU:0"
+
+
+def test_a_training_loop_starts_again_after_an_abort(tmp_path):
+    calls = []
+
+    def step(sess, first, last):
+        calls.append((first, last))
+        if len(calls) == 2:
+            raise tf.errors.AbortedError(None, None, "restarted")
+        if len(calls) == 4:
+            supervisor.request_stop()
+
+    supervisor = tf.train.Supervisor(logdir=str(tmp_path))
+    tf.train.basic_train_loop(supervisor, step, args=("a",), kwargs={"last": "b"})
+    assert calls == [("a", "b")] * 4
+    with pytest.raises(ZeroDivisionError):
+        tf.train.basic_train_loop(supervisor, lambda sess: 1 // 0)
+
+
 def test_a_worker_initializes_its_local_variables():
     local = tf.get_local_variable("here", initializer=3.0)
     worker = tf.train.WorkerSessionCreator(max_wait_secs=2)

@@ -368,6 +368,49 @@ def test_relative_paths_of_the_state(tmp_path):
     assert tf.train.latest_checkpoint(str(tmp_path)) == str(tmp_path / "m-1")
 
 
+def test_state_of_a_relative_directory(tmp_path, monkeypatch):
+    made, absolute = tf.train.generate_checkpoint_state_proto, str(tmp_path / "m-0")
+    kept = ["train/m-1"]
+    state = made("train", "train/m-2", kept, [1.0, 2.0], 0.5)
+    assert kept == ["train/m-1", "train/m-2"]  # the caller's list grows
+    assert (state.model_checkpoint_path, state.last_preserved_timestamp) == ("m-2", 0.5)
+    assert list(state.all_model_checkpoint_paths) == ["m-1", "m-2"]
+    assert made("train", absolute).model_checkpoint_path == absolute
+    with pytest.raises(ValueError, match="must match checkpoint paths"):
+        made("train", "train/m-2", None, [1.0, 2.0])
+    monkeypatch.chdir(tmp_path)
+    os.mkdir("train")
+    tf.train.update_checkpoint_state("train", absolute, ["train/m-1"])
+    state = tf.train.get_checkpoint_state("train")
+    assert list(state.all_model_checkpoint_paths) == ["train/m-1", absolute]
+    with pytest.raises(RuntimeError, match="conflicts with path used for"):
+        tf.train.update_checkpoint_state(str(tmp_path), str(tmp_path / "checkpoint"))
+    (tmp_path / "checkpoint").write_text("")
+    with pytest.raises(ValueError, match="Invalid checkpoint state"):
+        tf.train.get_checkpoint_state(str(tmp_path))
+
+
+def test_a_path_that_is_the_state_file(tmp_path):
+    path = str(tmp_path / "checkpoint")
+    with pytest.raises(ValueError, match="'latest_filename' collides with 'save_path'"):
+        _saved(path)
+    with tf.Graph().as_default():
+        assert _saved(path, 1)[3] == f"{path}-1"
+    with tf.Session() as sess, pytest.raises(ValueError, match="path components"):
+        tf.Variable(1.0)
+        tf.train.Saver().save(sess, path, latest_filename="a/b")
+
+
+def test_a_session_of_another_graph_with_the_same_names(tmp_path):
+    w, _, _, path = _saved(str(tmp_path / "m"))
+    with tf.Graph().as_default():
+        _variables()
+        saver = tf.train.Saver()
+    with tf.Session(graph=w.graph) as sess:
+        saver.restore(sess, path)
+        np.testing.assert_array_equal(sess.run(w), [[0, 1, 2], [3, 4, 5]])
+
+
 def test_saver_of_a_definition(tmp_path):
     w, _, saver, _ = _saved(str(tmp_path / "m"), max_to_keep=3)
     again = tf.train.Saver(saver_def=saver.as_saver_def())

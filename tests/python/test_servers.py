@@ -302,7 +302,10 @@ def test_reset(graph):
         assert session.run(v) == 1.0
         with pytest.raises(tf.errors.FailedPreconditionError):
             session.run(kept)
+    earlier = cluster.session()
     tf.Session.reset(cluster.workers[0].target)
+    with pytest.raises(tf.errors.AbortedError, match="is not found"):
+        earlier.run(v)
     with cluster.session() as session, pytest.raises(tf.errors.FailedPreconditionError):
         session.run(v)
 
@@ -353,11 +356,19 @@ def test_a_local_server(graph):
         session.run(v)
 
 
+def test_the_job_of_a_local_server(graph):
+    with tf.device("/job:local"):
+        v = tf.get_variable("v", initializer=4.0)
+    with tf.Session(tf.train.Server.create_local_server().target) as session:
+        assert session.run(v.initializer) is None
+        assert session.list_devices()[0].name == "/job:local/replica:0/task:0/device:CPU:0"
+
+
 def test_what_a_server_says_of_itself():
     config = tf.ConfigProto(gpu_options=tf.GPUOptions(per_process_gpu_memory_fraction=0.25))
     server = tf.train.Server.create_local_server(config=config, start=False)
     told = server.server_def
-    assert (told.job_name, told.task_index, told.protocol) == ("localhost", 0, "grpc")
+    assert (told.job_name, told.task_index, told.protocol) == ("local", 0, "grpc")
     assert told.default_session_config.gpu_options.per_process_gpu_memory_fraction == 0.25
     again = tf.train.Server(told, start=False)
     assert again.server_def.cluster.job[0].tasks[0] == "localhost:0"

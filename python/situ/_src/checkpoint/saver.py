@@ -306,7 +306,8 @@ class Saver:
     def _prefix(self, save_path, global_step):
         if global_step is None:
             return save_path
-        return f"{save_path}-{int(global_step):0{8 if self._pad else 1}d}"
+        step = numpy.asarray(global_step).item()
+        return f"{save_path}-{int(step):0{8 if self._pad else 1}d}"
 
     def save(
         self,
@@ -346,7 +347,13 @@ class Saver:
         self._check_built("save")
         sess = _checked_session(sess)
         save_path = local_path(save_path)
-        folder = os.path.dirname(save_path)
+        folder, state_file = os.path.dirname(save_path), latest_filename or "checkpoint"
+        if os.path.dirname(state_file):
+            raise ValueError("'latest_filename' must not contain path components")
+        if global_step is None and os.path.basename(save_path) == state_file and not self._sharded:
+            raise ValueError(
+                f"'latest_filename' collides with 'save_path': '{state_file}' and '{save_path}'"
+            )
         if folder and not os.path.isdir(folder):
             try:
                 os.mkdir(folder)  # one level only, as TensorFlow does
@@ -421,6 +428,7 @@ class Saver:
         logs.info("Restoring parameters from %s", save_path)
         reader = checkpoint_reader.CheckpointReader(save_path)
         feeds, run = {}, []
+        graph = None if sess is None else sess.graph
         for key, var in (
             (k, part) for k, v in self._variables.items() for part in sliced_variables.parts(v)
         ):
@@ -433,8 +441,10 @@ class Saver:
             if sess is None:
                 var.assign(value)
                 continue
-            feeds[var.initializer.inputs[1]] = value
-            run.append(var.initializer)
+            # By name, as in TensorFlow: the session may have another graph with such a variable.
+            assign = graph.get_operation_by_name(var.initializer.name)
+            feeds[assign.inputs[1]] = value
+            run.append(assign)
         if run:
             sess.run(run, feeds)
         self._restore_tables(sess, reader)

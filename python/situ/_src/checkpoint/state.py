@@ -37,18 +37,65 @@ def checkpoint_exists(checkpoint_prefix) -> bool:
     return os.path.exists(prefix + DATA) or os.path.isfile(prefix)  # weights of Keras are one file
 
 
-def write(folder, newest, kept, latest_filename=None, times=None, preserved=None, relative=False):
-    """Writes the state file; paths are relative to the directory if that is relative, or if they
-    are to be."""
-    if relative or not os.path.isabs(folder):
-        newest = os.path.relpath(newest, folder)
-        kept = [os.path.relpath(p, folder) for p in kept]
-    state = CheckpointState(
+@export(v1="train.generate_checkpoint_state_proto")
+def generate_checkpoint_state_proto(
+    save_dir,
+    model_checkpoint_path,
+    all_model_checkpoint_paths=None,
+    all_model_checkpoint_timestamps=None,
+    last_preserved_timestamp=None,
+) -> Any:
+    """Returns a CheckpointState. Relative paths are relative to the directory if that is relative.
+
+    Args:
+      save_dir: the directory.
+      model_checkpoint_path: the latest checkpoint.
+      all_model_checkpoint_paths: all checkpoints, the oldest first.
+      all_model_checkpoint_timestamps: the times of the checkpoints.
+      last_preserved_timestamp: the time of the last checkpoint that is kept permanently.
+
+    Raises:
+      ValueError: there are not as many times as checkpoints.
+    """
+    newest = model_checkpoint_path
+    kept = [] if all_model_checkpoint_paths is None else all_model_checkpoint_paths
+    if not kept or kept[-1] != newest:
+        kept.append(newest)  # to the list of the caller, as TensorFlow does
+    times = all_model_checkpoint_timestamps
+    if times and len(times) != len(kept):
+        raise ValueError(
+            "Checkpoint timestamps, if provided, must match checkpoint paths (got paths "
+            f"{kept} and timestamps {times})"
+        )
+    if not os.path.isabs(save_dir):
+        newest, *kept = (
+            p if os.path.isabs(p) else os.path.relpath(p, save_dir) for p in (newest, *kept)
+        )
+    return CheckpointState(
         model_checkpoint_path=newest,
         all_model_checkpoint_paths=kept,
         all_model_checkpoint_timestamps=times,
-        last_preserved_timestamp=preserved,
+        last_preserved_timestamp=last_preserved_timestamp,
     )
+
+
+def write(folder, newest, kept, latest_filename=None, times=None, preserved=None, relative=False):
+    """Writes the state file; `relative` makes absolute paths relative to the directory.
+
+    Raises:
+      RuntimeError: the state file would replace a checkpoint.
+    """
+    if relative:
+        newest, *kept = (
+            os.path.relpath(p, folder) if os.path.isabs(p) else p for p in (newest, *kept)
+        )
+    state = generate_checkpoint_state_proto(folder, newest, kept, times, preserved)
+    path = _file(folder, latest_filename)
+    if path == state.model_checkpoint_path:
+        raise RuntimeError(
+            f"Save path '{newest}' conflicts with path used for checkpoint state.  "
+            "Please use a different save path."
+        )
     _situ.replace_file(_file(folder or ".", latest_filename), str(state).encode())
 
 
@@ -71,13 +118,10 @@ def update_checkpoint_state(
       all_model_checkpoint_timestamps: the times of the checkpoints.
       last_preserved_timestamp: the time of the last checkpoint that is kept permanently.
     """
-    kept = list(all_model_checkpoint_paths or [])
-    if not kept or kept[-1] != model_checkpoint_path:
-        kept.append(model_checkpoint_path)
     write(
         save_dir,
         model_checkpoint_path,
-        kept,
+        all_model_checkpoint_paths or [],
         latest_filename,
         all_model_checkpoint_timestamps,
         last_preserved_timestamp,
@@ -97,11 +141,11 @@ def get_checkpoint_state(checkpoint_dir, latest_filename: str | None = None) -> 
       latest_filename: the name of the file; "checkpoint" by default.
 
     Returns:
-      A CheckpointState with paths that include the directory, or None if there is no such file or
-      it names no checkpoint.
+      A CheckpointState with paths that include the directory, or None if there is no such file.
 
     Raises:
       DataLossError: the file is not valid UTF-8.
+      ValueError: the file names no checkpoint.
     """
     checkpoint_dir = local_path(checkpoint_dir)
     try:
@@ -118,11 +162,12 @@ def get_checkpoint_state(checkpoint_dir, latest_filename: str | None = None) -> 
         state._merge_text(text)
     except ParseError as error:
         raise safetensors.loss(_file(checkpoint_dir, latest_filename), 0, str(error)) from None
-    if state.model_checkpoint_path:
-        state.model_checkpoint_path = _whole(checkpoint_dir, state.model_checkpoint_path)
+    if not state.model_checkpoint_path:
+        raise ValueError(f"Invalid checkpoint state loaded from {checkpoint_dir}")
+    state.model_checkpoint_path = _whole(checkpoint_dir, state.model_checkpoint_path)
     paths = [_whole(checkpoint_dir, path) for path in state.all_model_checkpoint_paths]
     state.all_model_checkpoint_paths[:] = paths
-    return state if state.model_checkpoint_path else None
+    return state
 
 
 @export(

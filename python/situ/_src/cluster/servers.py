@@ -7,7 +7,7 @@ import os
 
 from situ._src.cluster import links, processes, service, task_states
 from situ._src.cluster.protos import ClusterDef, JobDef, ServerDef
-from situ._src.framework import errors
+from situ._src.framework import errors, style
 from situ._src.framework.api import export
 from situ._src.framework.protos import ConfigProto
 
@@ -208,8 +208,10 @@ class Server:
 
     @staticmethod
     def create_local_server(config=None, start=True):
-        """Creates a server of a cluster with this process alone."""
-        return Server({"localhost": ["localhost:0"]}, "localhost", 0, config=config, start=start)
+        """Creates a server of a cluster with this process alone: the job "local" in TensorFlow 1,
+        "localhost" in TensorFlow 2."""
+        job = "local" if style.is_graph_program() else "localhost"
+        return Server({job: ["localhost:0"]}, job, 0, config=config, start=start)
 
 
 @export("test.create_local_cluster", "python.framework.test_util.create_local_cluster")

@@ -6,6 +6,7 @@ The servers of one process that belong to one cluster are a group: they share a 
 and a session that needs no other process runs its graph as it is."""
 
 import atexit
+import collections
 import contextlib
 import queue
 import socket
@@ -32,6 +33,7 @@ class Group:
     def __init__(self):
         self.addresses, self.store = set(), _situ.store_create()
         self._parts, self._users, self._lock = {}, {}, threading.Lock()
+        self.resets: collections.Counter = collections.Counter()  # by the address of the target
         self._own = {}  # scope -> store of a session that shares none
 
     def options(self, task, scope, config=None):

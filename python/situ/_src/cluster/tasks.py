@@ -44,6 +44,7 @@ class Cluster:
         self._lock, self.home, self.addresses = threading.Lock(), None, {}
         server = service.server_at(self.address)
         self.group = service.Group() if server is None else server.group
+        self.resets = self.group.resets[self.address]
         self.group.enter(self.scope)
         if server is not None:
             self._describe(server.describe())
@@ -58,6 +59,11 @@ class Cluster:
             link = links.Link(self.address, f"The server {self.address}", self.scope, timeout_ms)
             self._describe(link.info)
             self.pool.give(link)
+
+    def check(self):
+        """Raises AbortedError if the target has been reset since the session began."""
+        if self.resets != self.group.resets[self.address]:
+            raise errors.AbortedError(None, None, f"Session {self.scope} is not found.")
 
     def is_here(self, task):
         return service.server_at(self.addresses[task]) is not None
@@ -246,6 +252,7 @@ class _OfServer:
 
     def run(self, fetches, feed_dict=None, options=None, run_metadata=None):
         cluster, timeout_ms = self._cluster, _check(self, options)
+        cluster.check()
         cluster.find(timeout_ms)
         self._check_devices()
         service.ran(cluster.addresses, cluster.config)
@@ -337,8 +344,9 @@ def attach(session, target, config):
 
 
 def reset(target, containers=None, timeout_ms=0):
-    """Clears the variables and resources of all tasks of a cluster, or those of containers. Waits
-    for the server up to a time, if there is one."""
+    """Clears the variables and resources of all tasks of a cluster, or those of containers, and
+    aborts the sessions of the target in this process. Waits for the server up to a time, if there
+    is one."""
     cluster = Cluster(target, None)
     try:
         cluster.find(timeout_ms)
@@ -353,5 +361,6 @@ def reset(target, containers=None, timeout_ms=0):
                 found.send("reset", containers)
                 run.finish()
                 found.close()
+        cluster.group.resets[cluster.address] += 1
     finally:
         cluster.close()

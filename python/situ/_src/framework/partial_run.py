@@ -40,7 +40,7 @@ class PartialRun:
             if name not in self._feeds:
                 _fail(f"The feed {name} was not specified in partial_run_setup.")
             if name in self._fed:
-                _fail(f"The feed {name} had already been fed.")
+                _fail(f"The feed {name} has already been fed.")
             self._fed.add(name)
             self._values[name] = value
 
@@ -89,7 +89,7 @@ class PartialRun:
             if name not in self._fetches:
                 _fail(f"The fetch {name} was not specified in partial_run_setup.")
             if name in self._fetched:
-                _fail(f"The fetch {name} had already been fetched.")
+                _fail(f"The fetch {name} has already been fetched.")
         self.feed(feed_dict)
         wanted = [self._element(f) for f in nest.flatten(fetches)]
         ran = self._needed(wanted)
@@ -105,7 +105,7 @@ class PartialRun:
 def setup(session, fetches, feeds=None):
     """Begins a step; returns its handle, a string."""
     if not nest.flatten(fetches):
-        _fail("No fetches were specified in partial_run_setup.")
+        _fail("Must specify at least one target to fetch or execute.")
     handle = f"partial_run_{next(_numbers)}"
     session.__dict__.setdefault("_partial_runs", {})[handle] = PartialRun(
         session, fetches, feeds or []

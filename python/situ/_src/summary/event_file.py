@@ -87,21 +87,25 @@ def summary_iterator(path):
 
 
 class EventFile:
-    """An event file that is appended to. Events are buffered until `flush`, `max_queue` events or
-    `flush_secs`."""
+    """Event files, one after the other: `reopen` begins the next one. Events are buffered until
+    `flush`, `max_queue` events or `flush_secs`."""
 
     def __init__(self, folder, suffix="", max_queue=10, flush_secs=120):
-        folder = os.fspath(folder)
-        with errors.convert_os_errors(folder):
-            os.makedirs(folder, exist_ok=True)
+        self._folder, self._suffix = os.fspath(folder), suffix or ""
+        with errors.convert_os_errors(self._folder):
+            os.makedirs(self._folder, exist_ok=True)
+        self._lock = threading.Lock()
+        self._max_queue, self._flush_secs = max_queue, flush_secs
+        self._open()
+
+    def _open(self):
         number = next(_file_ids)
         name = f"events.out.tfevents.{int(time.time())}.{socket.gethostname()}"
         if number:
             name += f".{os.getpid()}.{number}"
-        self.path = os.path.join(folder, name + (suffix or ""))
+        self.path = os.path.join(self._folder, name + self._suffix)
         with errors.convert_os_errors(self.path):
-            self._file, self._lock = open(self.path, "ab"), threading.Lock()
-        self._max_queue, self._flush_secs = max_queue, flush_secs
+            self._file = open(self.path, "ab")
         self._buffered, self._flushed = 0, time.time()
         self.write(Event(wall_time=time.time(), file_version="brain.Event:2"))
         self.flush()
@@ -137,7 +141,6 @@ class EventFile:
                     file.close()
 
     def reopen(self):
-        """Opens a closed file again."""
-        with self._lock:
-            if self._file is None:
-                self._file = open(self.path, "ab")
+        """Opens a new file in the same directory if this one is closed."""
+        if self._file is None:
+            self._open()

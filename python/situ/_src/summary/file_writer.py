@@ -46,7 +46,8 @@ class _Writer:
           graph_def: the same under its old name, if `graph` is None.
         """
         source = graph if graph is not None else graph_def
-        source = source if isinstance(source, node_def.GraphDef) else node_def.graph_def(source)
+        if not isinstance(source, node_def.GraphDef):
+            source = source.as_graph_def(add_shapes=True)
         self._add(Event(graph_def=source.SerializeToString()), global_step)
 
     def add_session_log(self, session_log, global_step=None):
@@ -158,7 +159,7 @@ class FileWriter(_Writer):
         self._closed = True
 
     def reopen(self):
-        """Opens the file again, to append to it."""
+        """Begins a new file in the same directory if this one is closed."""
         self._file.reopen()
         self._closed = False
 

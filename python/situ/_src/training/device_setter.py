@@ -2,6 +2,7 @@
 """device_setter.py: tf.train.replica_device_setter: places variables on ps tasks and other ops
 on workers."""
 
+from situ._src.cluster.servers import ClusterSpec
 from situ._src.framework.api import export
 from situ._src.framework.device_spec import DeviceSpec
 
@@ -46,7 +47,7 @@ def replica_device_setter(
 ):
     """Returns a device function for tf.device; None if there are no ps tasks."""
     if cluster is not None:
-        spec = cluster.as_dict() if hasattr(cluster, "as_dict") else dict(cluster)
+        spec = ClusterSpec(cluster).as_dict()
         job = DeviceSpec.from_string(ps_device).job or "ps"
         if not spec.get(job):
             return None

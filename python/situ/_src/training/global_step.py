@@ -79,4 +79,4 @@ def global_step(sess, global_step_tensor):
     """Returns the value of the global step in a session."""
     if _situ.executing_eagerly():
         return int(global_step_tensor.numpy())
-    return int(sess.run(global_step_tensor))
+    return sess.run(global_step_tensor).item()

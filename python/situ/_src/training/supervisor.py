@@ -4,26 +4,82 @@ summaries."""
 
 import contextlib
 import os
+import time
 
 from situ._src.checkpoint.saver import Saver
-from situ._src.framework import logs
+from situ._src.framework import errors, logs
 from situ._src.framework.api import export
 from situ._src.framework.graph import GraphKeys, get_default_graph
+from situ._src.framework.graph_util import write_graph
+from situ._src.framework.meta_graph import create_meta_graph_def
 from situ._src.summary.file_writer import FileWriter
+from situ._src.summary.protos import SessionLog, Summary
 from situ._src.summary.summary_ops import merge_all
 from situ._src.training.coordinator import Coordinator, LooperThread
-from situ._src.training.global_step import get_global_step
+from situ._src.training.global_step import global_step as read_global_step
 from situ._src.training.scaffold import SessionManager, default_local_init_op
 from situ._src.variables.initialization import report_uninitialized_variables
 from situ._src.variables.variable import global_variables, global_variables_initializer
+
+
+def _default_global_step():
+    """Returns the tensor global_step:0 of the default graph, if it is an integer, or None."""
+    try:
+        found = get_default_graph().get_tensor_by_name("global_step:0")
+    except KeyError:
+        return None
+    if found.dtype.base_dtype.name in ("int32", "int64"):
+        return found
+    logs.warn("Found 'global_step' is not an int type: %s", found.dtype)
+    return None
+
+
+def _choose(given, key, make):
+    """Returns an argument; by default the first item of a collection, else a new one, which is
+    added to the collection."""
+    if given is not Supervisor.USE_DEFAULT or isinstance(given, bool):
+        return given
+    graph = get_default_graph()
+    found = graph.get_collection(key)
+    if found:
+        return found[0]
+    made = make()
+    if made is not None:
+        graph.add_to_collection(key, made)
+    return made
+
+
+class _StepCounter(LooperThread):
+    """Writes the steps per second."""
+
+    def __init__(self, supervisor, sess):
+        super().__init__(supervisor.coord, supervisor.save_summaries_secs)
+        self._supervisor, self._sess = supervisor, sess
+
+    def start_loop(self):
+        self._time, self._step = time.time(), self._supervisor._step(self._sess)
+
+    def run_loop(self):
+        now, step = time.time(), self._supervisor._step(self._sess)
+        elapsed, added = now - self._time, step - self._step
+        self._time, self._step = now, step
+        rate = added / elapsed if elapsed > 0 else float("inf")
+        tag = f"{self._supervisor.global_step.op.name}/sec"
+        self._supervisor.summary_writer.add_summary(
+            Summary(value=[Summary.Value(tag=tag, simple_value=rate)]), step
+        )
 
 
 @export(v1="train.Supervisor")
 class Supervisor:
     """Prepares a session and saves checkpoints and summaries in background threads.
 
-    Finalizes the graph. The arguments are those of SessionManager; ready_for_local_init_op is by
-    default the first of the collection of this name, or None.
+    Finalizes the graph. An operation, the saver and the global step are by default the first of
+    their collection in the graph; if it is empty, new ones, which are added to it. Only the chief
+    writes summaries and checkpoints.
+
+    Raises:
+      ValueError: in tasks other than the chief, a variable has no device.
     """
 
     USE_DEFAULT = 0
@@ -51,27 +107,36 @@ class Supervisor:
         init_fn=None,
         local_init_run_options=None,
     ):
-        default, self._graph = self.USE_DEFAULT, graph or get_default_graph()
-        self.is_chief, self._logdir, self._grace = is_chief, logdir, stop_grace_secs
-        self.coord, self._threads = Coordinator(), []
-        self._feeds, self._init_fn = init_feed_dict, init_fn
-        self.save_summaries_secs, self.save_model_secs = save_summaries_secs, save_model_secs
-        self.save_path = os.path.join(logdir, checkpoint_basename) if logdir else None
-
-        def pick(value, make):
-            return make() if value is default and not isinstance(value, bool) else value
-
+        self._graph, self._is_chief = graph or get_default_graph(), is_chief
+        self.coord, self._grace = Coordinator(), stop_grace_secs
+        self.init_feed_dict, self._init_fn = init_feed_dict, init_fn
         with self._graph.as_default():
-            self.ready_op = pick(ready_op, report_uninitialized_variables)
-            ready = self._graph.get_collection(GraphKeys.READY_FOR_LOCAL_INIT_OP)
-            self.ready_for_local_init_op = pick(
-                ready_for_local_init_op, lambda: ready[0] if ready else None
+            self.ready_op = _choose(ready_op, GraphKeys.READY_OP, report_uninitialized_variables)
+            self.ready_for_local_init_op = _choose(
+                ready_for_local_init_op, GraphKeys.READY_FOR_LOCAL_INIT_OP, lambda: None
             )
-            self.init_op = pick(init_op, global_variables_initializer)
-            self.local_init_op = pick(local_init_op, default_local_init_op)
-            self.summary_op = pick(summary_op, merge_all)
-            self.global_step = pick(global_step, get_global_step)
-            self.saver = pick(saver, lambda: Saver() if global_variables() else None)
+            self.init_op = _choose(init_op, GraphKeys.INIT_OP, global_variables_initializer)
+            self.local_init_op = _choose(
+                local_init_op, GraphKeys.LOCAL_INIT_OP, default_local_init_op
+            )
+            self.saver = _choose(
+                saver, GraphKeys.SAVERS, lambda: Saver() if global_variables() else None
+            )
+            self.summary_op = _choose(summary_op, GraphKeys.SUMMARY_OP, merge_all)
+            self.global_step = _choose(global_step, GraphKeys.GLOBAL_STEP, _default_global_step)
+        self._meta_graph_def = create_meta_graph_def(
+            graph_def=self._graph.as_graph_def(add_shapes=True),
+            saver_def=self.saver.saver_def if self.saver else None,
+            graph=self._graph,
+        )
+        self._logdir = logdir if is_chief else None
+        self.save_summaries_secs = save_summaries_secs if is_chief else None
+        self.save_model_secs = save_model_secs if is_chief else None
+        self.save_path = os.path.join(logdir, checkpoint_basename) if self._logdir else None
+        self._writer, self._graph_added = None, False
+        if is_chief:
+            default = FileWriter(logdir) if summary_writer is self.USE_DEFAULT and logdir else None
+            self._writer = default or summary_writer or None
         self.session_manager = session_manager or SessionManager(
             self.local_init_op,
             self.ready_op,
@@ -80,10 +145,17 @@ class Supervisor:
             recovery_wait_secs=recovery_wait_secs,
             local_init_run_options=local_init_run_options,
         )
-        self._writer = (
-            FileWriter(logdir) if summary_writer is default and logdir else summary_writer or None
-        )
+        self._check_devices()
         self._graph.finalize()
+
+    is_chief = property(lambda s: s._is_chief)
+
+    def _check_devices(self):
+        for op in () if self._is_chief else self._graph.get_operations():
+            if op.type in ("Variable", "VariableV2") and not op.device:
+                raise ValueError(
+                    f"When using replicas, all Variables must have their device set: {op}"
+                )
 
     summary_writer = property(lambda s: s._writer)
 
@@ -107,6 +179,8 @@ class Supervisor:
             that save.
         """
         self.coord.clear_stop()
+        if self._writer is not None:
+            self._writer.reopen()
         if self.is_chief:
             sess = self.session_manager.prepare_session(
                 master,
@@ -116,11 +190,10 @@ class Supervisor:
                 wait_for_checkpoint=wait_for_checkpoint,
                 max_wait_secs=max_wait_secs,
                 config=config,
-                init_feed_dict=self._feeds,
+                init_feed_dict=self.init_feed_dict,
                 init_fn=self._init_fn,
             )
-            if self._writer is not None:
-                self._writer.add_graph(self._graph)
+            self._write_graph()
             if start_standard_services:
                 self.start_standard_services(sess)
         else:
@@ -131,42 +204,82 @@ class Supervisor:
 
     PrepareSession = prepare_or_wait_for_session
 
+    def _write_graph(self):
+        if self._logdir:
+            write_graph(self._graph.as_graph_def(add_shapes=True), self._logdir, "graph.pbtxt")
+        if self._writer is not None and not self._graph_added:
+            self._writer.add_graph(self._graph)
+            self._writer.add_meta_graph(self._meta_graph_def)
+            self._graph_added = True
+
     def start_queue_runners(self, sess, queue_runners=None):
-        runners = (
-            queue_runners
-            if queue_runners is not None
-            else self._graph.get_collection(GraphKeys.QUEUE_RUNNERS)
-        )
-        for runner in runners:
-            self._threads.extend(
-                runner.create_threads(sess, coord=self.coord, daemon=True, start=True)
-            )
-        return list(self._threads)
+        """Starts the threads of queue runners, by default all of the graph; returns them."""
+        if queue_runners is None:
+            queue_runners = self._graph.get_collection(GraphKeys.QUEUE_RUNNERS)
+        threads = []
+        for runner in queue_runners:
+            threads += runner.create_threads(sess, coord=self.coord, daemon=True, start=True)
+        return threads
 
     StartQueueRunners = start_queue_runners
 
     def start_standard_services(self, sess):
-        """Starts threads that save checkpoints and summaries."""
+        """Starts threads that save checkpoints, summaries and the steps per second.
+
+        Returns:
+          The threads, or None if there is no directory.
+
+        Raises:
+          RuntimeError: this is not the chief.
+        """
+        if not self._is_chief:
+            raise RuntimeError(
+                "Only chief supervisor can start standard services. "
+                "Because only chief supervisors can write events."
+            )
         if not self._logdir:
             logs.warn("Standard services need a 'logdir' passed to the SessionManager")
-            return
-        if self.summary_op is not None and self._writer and self.save_summaries_secs:
-            self.loop(self.save_summaries_secs, self.summary_computed_now, (sess,))
+            return None
+        if self.global_step is not None and self._writer is not None:
+            log = SessionLog(status=SessionLog.START)
+            self._writer.add_session_log(log, self._step(sess))
+        threads, every = [], self.save_summaries_secs
+        if every and self._writer is not None:
+            if self.summary_op is not None:
+                threads.append(LooperThread(self.coord, every, self._write_summary, (sess,)))
+            if self.global_step is not None:
+                threads.append(_StepCounter(self, sess))
         if self.saver is not None and self.save_model_secs:
-            self.loop(self.save_model_secs, self._save, (sess,))
+            threads.append(LooperThread(self.coord, self.save_model_secs, self._save, (sess,)))
+        for thread in threads:
+            thread.start()
+        return threads
 
     StartStandardServices = start_standard_services
 
     def _step(self, sess):
-        return None if self.global_step is None else int(sess.run(self.global_step))
+        return None if self.global_step is None else read_global_step(sess, self.global_step)
 
     def _save(self, sess):
         self.saver.save(sess, self.save_path, global_step=self.global_step)
+        if self._writer is not None and self.global_step is not None:
+            log = SessionLog(status=SessionLog.CHECKPOINT, checkpoint_path=self.save_path)
+            self._writer.add_session_log(log, self._step(sess))
 
-    def summary_computed_now(self, sess):
-        self._writer.add_summary(sess.run(self.summary_op), self._step(sess))
+    def _write_summary(self, sess):
+        if self.global_step is None:
+            summary, step = sess.run(self.summary_op), None
+        else:
+            summary, step = sess.run([self.summary_op, self.global_step])
+            step = step.item()
+        self._writer.add_summary(summary, step)
 
     def summary_computed(self, sess, summary, global_step=None):
+        """Writes a summary, by default at the current step.
+
+        Raises:
+          RuntimeError: there is no writer.
+        """
         if self._writer is None:
             raise RuntimeError("Writing a summary requires a summary writer.")
         self._writer.add_summary(summary, self._step(sess) if global_step is None else global_step)
@@ -174,10 +287,8 @@ class Supervisor:
     SummaryComputed = summary_computed
 
     def loop(self, timer_interval_secs, target, args=None, kwargs=None):
-        result = LooperThread(self.coord, timer_interval_secs, target, args, kwargs)
-        result.start()
-        self._threads.append(result)
-        return result
+        """Starts a thread that calls a function every timer_interval_secs, and returns it."""
+        return LooperThread.loop(self.coord, timer_interval_secs, target, args, kwargs)
 
     Loop = loop
 
@@ -201,13 +312,15 @@ class Supervisor:
         self.coord.request_stop()
         try:
             self.coord.join(
-                self._threads if threads is None else threads,
+                threads,
                 stop_grace_period_secs=self._grace,
                 ignore_live_threads=ignore_live_threads,
             )
         finally:
             if close_summary_writer and self._writer is not None:
+                self._writer.add_session_log(SessionLog(status=SessionLog.STOP))
                 self._writer.close()
+                self._graph_added = False
 
     Stop = stop
 
@@ -231,3 +344,25 @@ class Supervisor:
             finally:
                 if sess is not None:
                     sess.close()
+
+
+@export(v1="train.basic_train_loop")
+def basic_train_loop(supervisor, train_step_fn, args=None, kwargs=None, master=""):
+    """Calls train_step_fn(session, *args, **kwargs) until the supervisor stops, again from the
+    start if a step raises AbortedError: a server has restarted.
+
+    Args:
+      supervisor: The Supervisor.
+      train_step_fn: The function.
+      args: Its positional arguments.
+      kwargs: Its keyword arguments.
+      master: The target of the session.
+    """
+    while True:
+        try:
+            with supervisor.managed_session(master) as sess:
+                while not supervisor.should_stop():
+                    train_step_fn(sess, *(args or ()), **(kwargs or {}))
+            return
+        except errors.AbortedError:
+            pass
