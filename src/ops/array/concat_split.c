@@ -16,7 +16,7 @@ static int64_t product(const situ_shape *shape, int first, int last) {
 
 /* Concat */
 
-static situ_status meet(situ_shape *out, const situ_shape *in, int axis, int i) {
+static situ_status merge_shape(situ_shape *out, const situ_shape *in, int axis, int i) {
   char a[256], b[256];
   if (in->rank != out->rank)
     return INVALID(
@@ -65,7 +65,7 @@ static situ_status concat(struct call *call, int first, int n, int axis_input) {
     if (i == first)
       *out = in;
     else
-      TRY(meet(out, &in, at, i - first));
+      TRY(merge_shape(out, &in, at, i - first));
   }
   return NULL;
 }

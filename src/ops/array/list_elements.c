@@ -58,25 +58,25 @@ situ_status list_elements_shape(const struct tensor_list *list, int index, const
 struct joint {
   situ_type type;
   situ_shape shape;
-  size_t size;        /* of an element */
-  situ_tensor *made;  /* numbers */
-  situ_string *texts; /* strings */
+  size_t size;          /* of an element */
+  situ_tensor *made;    /* numbers */
+  situ_string *strings; /* strings */
   int64_t at;
 };
 
 static situ_status joint_begin(struct joint *joint, situ_type type, situ_shape shape) {
   *joint = (struct joint){.type = type, .shape = shape, .size = situ_type_size(type)};
   if (type != SITU_STRING) return tensor_create_raw(type, shape, &joint->made);
-  joint->texts = calloc((size_t)situ_shape_count(shape) + 1, sizeof *joint->texts);
-  return joint->texts ? NULL : NO_MEMORY();
+  joint->strings = calloc((size_t)situ_shape_count(shape) + 1, sizeof *joint->strings);
+  return joint->strings ? NULL : NO_MEMORY();
 }
 
 /* Adds `count` elements of a tensor in the host; of NULL: zeros. */
 static void joint_add(struct joint *joint, const situ_tensor *from, int64_t first, int64_t count) {
   const size_t bytes = (size_t)count * joint->size;
-  if (joint->texts) {
+  if (joint->strings) {
     for (int64_t i = 0; from && i < count; i++)
-      joint->texts[joint->at + i] = situ_tensor_string(from, first + i);
+      joint->strings[joint->at + i] = situ_tensor_string(from, first + i);
   } else if (bytes && joint->made) {
     char *to = (char *)joint->made->buffer->host + (size_t)joint->at * joint->size;
     if (from)
@@ -89,9 +89,9 @@ static void joint_add(struct joint *joint, const situ_tensor *from, int64_t firs
 
 static situ_status joint_end(struct joint *joint, situ_status status, situ_tensor **out) {
   situ_tensor *made = joint->made;
-  if (!status && joint->texts)
-    status = situ_tensor_create_strings(joint->shape, joint->texts, &made);
-  free(joint->texts);
+  if (!status && joint->strings)
+    status = situ_tensor_create_strings(joint->shape, joint->strings, &made);
+  free(joint->strings);
   if (status)
     situ_tensor_release(joint->made);
   else

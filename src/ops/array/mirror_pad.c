@@ -50,7 +50,7 @@ static situ_status check_margin(const struct call *call, int64_t before, int64_t
 /* The size with padding, or, for the gradient, without. */
 static situ_status padded(const struct call *call, int d, bool backwards, int64_t *size) {
   const int64_t before = call_element(call, 1, 2 * d), behind = call_element(call, 1, 2 * d + 1);
-  int64_t margins = 0, all = SITU_ANY;
+  int64_t padding = 0, all = SITU_ANY;
   if (backwards && *size != SITU_ANY) {
     if (before < 0 || behind < 0 || before > *size || behind > *size - before)
       return INVALID("paddings %lld, %lld do not fit into %lld elements", (long long)before,
@@ -59,8 +59,8 @@ static situ_status padded(const struct call *call, int d, bool backwards, int64_
   }
   TRY(check_margin(call, before, behind, *size));
   if (backwards || *size == SITU_ANY) return NULL;
-  if (__builtin_add_overflow(before, behind, &margins) ||
-      __builtin_add_overflow(margins, *size, &all))
+  if (__builtin_add_overflow(before, behind, &padding) ||
+      __builtin_add_overflow(padding, *size, &all))
     return INVALID("Paddings are too large: %lld %lld", (long long)before, (long long)behind);
   *size = all;
   return NULL;
@@ -90,13 +90,13 @@ static situ_status mirror_grad_shape(struct call *call) { return mirror_shape(ca
 
 /* The dimensions up to the last one with a margin, at the end of SITU_MAX_RANK words; how many
  * elements lie behind each of them. */
-struct margins {
+struct padding {
   int64_t dim[SITU_MAX_RANK], own[SITU_MAX_RANK], before[SITU_MAX_RANK], inner;
 };
 
-static struct margins margins_of(const struct call *call, const situ_shape *whole,
+static struct padding padding_of(const struct call *call, const situ_shape *whole,
                                  const situ_shape *small) {
-  struct margins m = {.inner = 1};
+  struct padding m = {.inner = 1};
   int rank = small->rank;
   while (rank > 0 && whole->dim[rank - 1] == small->dim[rank - 1]) m.inner *= small->dim[--rank];
   for (int k = 0; k < SITU_MAX_RANK; k++) {
@@ -110,7 +110,7 @@ static struct margins margins_of(const struct call *call, const situ_shape *whol
 
 static situ_status record_mirror_pad(struct call *call) {
   const int64_t n = situ_shape_count(call->out[0].shape);
-  const struct margins m = margins_of(call, &call->out[0].shape, &call->in[0].shape);
+  const struct padding m = padding_of(call, &call->out[0].shape, &call->in[0].shape);
   return LAUNCH(call, &mirror_kernel, call->out[0].type, n, GRAIN, 0, ARG_IN(call, 0),
                 ARG_OUT(call, 0), ARG_INTS(m.dim), ARG_INTS(m.own), ARG_INTS(m.before),
                 ARG_INT(border_of(call)), ARG_INT(m.inner), ARG_INT(n));
@@ -120,7 +120,7 @@ static situ_status record_mirror_grad(struct call *call) {
   const situ_type type = call->out[0].type;
   const int64_t parts = type_is_complex(type) ? 2 : 1; /* a complex number is two real ones */
   const int64_t n = parts * situ_shape_count(call->out[0].shape);
-  const struct margins m = margins_of(call, &call->in[0].shape, &call->out[0].shape);
+  const struct padding m = padding_of(call, &call->in[0].shape, &call->out[0].shape);
   return LAUNCH(call, &mirror_sum_kernel, type_real(type), n, GRAIN,
                 (double)situ_shape_count(call->in[0].shape), ARG_IN(call, 0), ARG_OUT(call, 0),
                 ARG_INTS(m.dim), ARG_INTS(m.own), ARG_INTS(m.before), ARG_INT(border_of(call)),

@@ -253,20 +253,21 @@ static situ_status put_values(struct compute *compute, const struct sets *sets) 
   const size_t size = situ_type_size(type);
   void *data = NULL;
   if (type != SITU_STRING) TRY(compute_output(compute, 1, SITU_SHAPE(sets->count), &data));
-  situ_string *texts = data ? NULL : calloc((size_t)sets->count + 1, sizeof *texts);
-  if (!data && !texts) return NO_MEMORY();
+  situ_string *strings = data ? NULL : calloc((size_t)sets->count + 1, sizeof *strings);
+  if (!data && !strings) return NO_MEMORY();
   for (int64_t i = 0; i < sets->count; i++) {
     const struct item *item = &sets->items[i];
     const situ_tensor *from = sets->side[item->side].values;
-    if (texts)
-      texts[i] = situ_tensor_string(from, item->at);
+    if (strings)
+      strings[i] = situ_tensor_string(from, item->at);
     else
       memcpy((char *)data + (size_t)i * size,
              (const char *)situ_tensor_data(from) + (size_t)item->at * size, size);
   }
   situ_status status = NULL;
-  if (texts) status = situ_tensor_create_strings(SITU_SHAPE(sets->count), texts, &compute->out[1]);
-  free(texts);
+  if (strings)
+    status = situ_tensor_create_strings(SITU_SHAPE(sets->count), strings, &compute->out[1]);
+  free(strings);
   return status;
 }
 

@@ -329,9 +329,9 @@ static void pad_grad(struct gradient *g) {
   const struct term zeros = gradient_ints(g, (const int64_t[]){0, 0}, 2);
   const struct term sizes = gradient_ints(g, (const int64_t[]){-1, 1}, 2);
   const struct term flat = gradient_ints(g, (const int64_t[]){-1}, 1);
-  const struct term margins =
+  const struct term paddings =
       gradient_emit(g, "Cast", TERMS(g->in[1]), ATTRS(situ_attr_type("DstT", SITU_INT32)));
-  const struct term begin = OP(g, "Reshape", OP(g, "Slice", margins, zeros, sizes), flat);
+  const struct term begin = OP(g, "Reshape", OP(g, "Slice", paddings, zeros, sizes), flat);
   g->dx[0] = OP(g, "Slice", g->dy[0], begin, gradient_shape_of(g, g->in[0]));
 }
 

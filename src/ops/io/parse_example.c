@@ -43,13 +43,13 @@ struct values {
   int64_t count, room;
   int64_t *integers;
   float *reals;
-  situ_string *texts;
+  situ_string *strings;
 };
 
 static void values_free(struct values *values) {
   free(values->integers);
   free(values->reals);
-  free(values->texts);
+  free(values->strings);
   *values = (struct values){0};
 }
 
@@ -59,7 +59,7 @@ static bool push(struct values *values, const struct wire_field *field) {
     const size_t n = (size_t)room;
     void **at = values->type == SITU_INT64   ? (void **)&values->integers
                 : values->type == SITU_FLOAT ? (void **)&values->reals
-                                             : (void **)&values->texts;
+                                             : (void **)&values->strings;
     const size_t size = values->type == SITU_INT64   ? sizeof(int64_t)
                         : values->type == SITU_FLOAT ? sizeof(float)
                                                      : sizeof(situ_string);
@@ -72,8 +72,8 @@ static bool push(struct values *values, const struct wire_field *field) {
   if (values->type == SITU_INT64) values->integers[i] = (int64_t)field->value;
   if (values->type == SITU_FLOAT) memcpy(&values->reals[i], &field->value, sizeof(float));
   if (values->type == SITU_STRING)
-    values->texts[i] = (situ_string){(const char *)field->inside.at,
-                                     (size_t)(field->inside.end - field->inside.at)};
+    values->strings[i] = (situ_string){(const char *)field->inside.at,
+                                       (size_t)(field->inside.end - field->inside.at)};
   return true;
 }
 
@@ -167,18 +167,18 @@ static situ_status read_feature(const struct parsing *p, int64_t index, situ_str
   return read_list(field.inside, out);
 }
 
-/* Copies values to a place of a tensor of numbers, or of texts that are kept apart. */
-static void store(const struct values *values, void *data, situ_string *texts, int64_t at) {
+/* Copies values to a place of a tensor of numbers, or of strings that are kept apart. */
+static void store(const struct values *values, void *data, situ_string *strings, int64_t at) {
   const size_t n = (size_t)values->count;
   if (!n) return;
   if (values->type == SITU_INT64) memcpy((int64_t *)data + at, values->integers, n * 8);
   if (values->type == SITU_FLOAT) memcpy((float *)data + at, values->reals, n * 4);
-  if (values->type == SITU_STRING) memcpy(texts + at, values->texts, n * sizeof *texts);
+  if (values->type == SITU_STRING) memcpy(strings + at, values->strings, n * sizeof *strings);
 }
 
 static situ_status finish(const struct compute *compute, int out, situ_type type, situ_shape shape,
-                          void *data, const situ_string *texts) {
-  if (type == SITU_STRING) return situ_tensor_create_strings(shape, texts, &compute->out[out]);
+                          void *data, const situ_string *strings) {
+  if (type == SITU_STRING) return situ_tensor_create_strings(shape, strings, &compute->out[out]);
   return situ_tensor_create(type, shape, data, &compute->out[out]);
 }
 
@@ -222,7 +222,7 @@ static situ_status wrong_count(const struct parsing *p, int index, int64_t examp
 }
 
 static situ_status dense_values(const struct parsing *p, int index, int64_t count, void *data,
-                                situ_string *texts) {
+                                situ_string *strings) {
   const situ_tensor *preset = p->compute->in[DEFAULTS + index];
   const situ_string key = situ_tensor_string(p->compute->in[DENSE_KEYS], index);
   struct values values = {0};
@@ -234,7 +234,7 @@ static situ_status dense_values(const struct parsing *p, int index, int64_t coun
       status = situ_shape_count(preset->shape) ? take_default(preset, count, &values)
                                                : is_missing(p, i, key, preset->type);
     if (!status && values.count != count) status = wrong_count(p, index, i, values.count);
-    if (!status) store(&values, data, texts, i * count);
+    if (!status) store(&values, data, strings, i * count);
   }
   values_free(&values);
   return status;
@@ -254,11 +254,11 @@ static situ_status parse_dense(const struct parsing *p, int index, int out) {
   const situ_shape whole = p->one ? *shape : with_examples(*shape, p->n);
   const size_t n = (size_t)(count * p->n) + 1;
   void *data = calloc(n, 8);
-  situ_string *texts = calloc(n, sizeof *texts);
-  situ_status status = data && texts ? dense_values(p, index, count, data, texts) : NO_MEMORY();
-  if (!status) status = finish(p->compute, out, type, whole, data, texts);
+  situ_string *strings = calloc(n, sizeof *strings);
+  situ_status status = data && strings ? dense_values(p, index, count, data, strings) : NO_MEMORY();
+  if (!status) status = finish(p->compute, out, type, whole, data, strings);
   free(data);
-  free(texts);
+  free(strings);
   return status;
 }
 
@@ -277,8 +277,8 @@ static situ_status gather(const struct parsing *p, situ_string key, bool dense, 
       if (type == SITU_INT64) field.value = (uint64_t)values.integers[k];
       if (type == SITU_FLOAT) memcpy(&field.value, &values.reals[k], sizeof(float));
       if (type == SITU_STRING) {
-        const uint8_t *data = (const uint8_t *)values.texts[k].data;
-        field.inside = (struct wire){data, data + values.texts[k].length};
+        const uint8_t *data = (const uint8_t *)values.strings[k].data;
+        field.inside = (struct wire){data, data + values.strings[k].length};
       }
       if (!push(all, &field)) status = NO_MEMORY();
     }
@@ -324,7 +324,7 @@ static void fill_rows(const struct parsing *p, const struct values *all, const i
                       int64_t width, const void *preset, void *out) {
   const bool text = all->type == SITU_STRING;
   const size_t size = text ? sizeof(situ_string) : situ_type_size(all->type);
-  const char *from = text                      ? (const char *)all->texts
+  const char *from = text                      ? (const char *)all->strings
                      : all->type == SITU_INT64 ? (const char *)all->integers
                                                : (const char *)all->reals;
   char *to = out;
@@ -347,11 +347,11 @@ static situ_status pad_rows(const struct parsing *p, int out, const situ_tensor 
     return NULL;
   }
   const situ_string text = situ_tensor_string(preset, 0);
-  situ_string *texts = calloc((size_t)situ_shape_count(shape) + 1, sizeof *texts);
-  if (!texts) return NO_MEMORY();
-  fill_rows(p, all, counts, width, &text, texts);
-  situ_status status = situ_tensor_create_strings(shape, texts, &p->compute->out[out]);
-  free(texts);
+  situ_string *strings = calloc((size_t)situ_shape_count(shape) + 1, sizeof *strings);
+  if (!strings) return NO_MEMORY();
+  fill_rows(p, all, counts, width, &text, strings);
+  situ_status status = situ_tensor_create_strings(shape, strings, &p->compute->out[out]);
+  free(strings);
   return status;
 }
 
@@ -402,7 +402,7 @@ static situ_status parse_sparse(const struct parsing *p, int index, int n_sparse
   situ_status status = gather(p, key, false, type, &all, counts);
   void *data = type == SITU_INT64 ? (void *)all.integers : (void *)all.reals;
   if (!status)
-    status = finish(compute, n_sparse + index, type, SITU_SHAPE(all.count), data, all.texts);
+    status = finish(compute, n_sparse + index, type, SITU_SHAPE(all.count), data, all.strings);
   if (!status) status = give_indices(p, index, n_sparse, all.count, counts);
   values_free(&all);
   free(counts);

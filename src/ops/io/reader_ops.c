@@ -106,11 +106,12 @@ static situ_status read_record(const struct compute *compute, struct reader *rea
   return key->failed || value->failed ? NO_MEMORY() : NULL;
 }
 
-static situ_status give(const struct compute *compute, int index, const struct strbuf *texts,
+static situ_status give(const struct compute *compute, int index, const struct strbuf *strings,
                         int64_t n, situ_shape shape) {
   situ_string *all = calloc((size_t)n + 1, sizeof *all);
   if (!all) return NO_MEMORY();
-  for (int64_t i = 0; i < n; i++) all[i] = (situ_string){strbuf_get(&texts[i]), texts[i].length};
+  for (int64_t i = 0; i < n; i++)
+    all[i] = (situ_string){strbuf_get(&strings[i]), strings[i].length};
   const situ_status status = situ_tensor_create_strings(shape, all, &compute->out[index]);
   free(all);
   return status;

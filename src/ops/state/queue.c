@@ -130,11 +130,11 @@ static situ_status slice(const situ_tensor *batch, int64_t row, situ_tensor **ou
   memmove(shape.dim, shape.dim + 1, sizeof *shape.dim * (size_t)shape.rank);
   const int64_t n = situ_shape_count(shape);
   if (batch->type == SITU_STRING) {
-    situ_string *texts = malloc(sizeof *texts * (size_t)(n + 1));
-    if (!texts) return NO_MEMORY();
-    for (int64_t i = 0; i < n; i++) texts[i] = situ_tensor_string(batch, row * n + i);
-    const situ_status status = situ_tensor_create_strings(shape, texts, out);
-    free(texts);
+    situ_string *strings = malloc(sizeof *strings * (size_t)(n + 1));
+    if (!strings) return NO_MEMORY();
+    for (int64_t i = 0; i < n; i++) strings[i] = situ_tensor_string(batch, row * n + i);
+    const situ_status status = situ_tensor_create_strings(shape, strings, out);
+    free(strings);
     return status;
   }
   const size_t bytes = (size_t)n * situ_type_size(batch->type);

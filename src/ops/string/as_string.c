@@ -102,23 +102,23 @@ static situ_status compute_as_string(struct compute *compute) {
   const situ_tensor *in = compute->in[0];
   const situ_shape shape = situ_tensor_shape(in);
   const int64_t n = situ_shape_count(shape);
-  situ_string *texts = calloc((size_t)n + 1, sizeof *texts);
+  situ_string *strings = calloc((size_t)n + 1, sizeof *strings);
   struct arena arena = {0};
-  for (int64_t i = 0; texts && i < n; i++) {
+  for (int64_t i = 0; strings && i < n; i++) {
     char word[WORD];
     if (in->type == SITU_STRING) {
-      texts[i] = pad(&arena, situ_tensor_string(in, i), format.width);
+      strings[i] = pad(&arena, situ_tensor_string(in, i), format.width);
       continue;
     }
     const int length = write_one(&format, in, i, word);
     const size_t size = length < WORD ? (size_t)length : WORD - 1;
-    texts[i] = (situ_string){arena_strndup(&arena, word, size), size};
+    strings[i] = (situ_string){arena_strndup(&arena, word, size), size};
   }
-  const bool failed = !texts || arena.failed;
+  const bool failed = !strings || arena.failed;
   const situ_status status =
-      failed ? NO_MEMORY() : situ_tensor_create_strings(shape, texts, &compute->out[0]);
+      failed ? NO_MEMORY() : situ_tensor_create_strings(shape, strings, &compute->out[0]);
   arena_free(&arena);
-  free(texts);
+  free(strings);
   return status;
 }
 

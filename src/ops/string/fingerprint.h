@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* FarmHash's Fingerprint64, by which TensorFlow puts texts into buckets. */
+/* FarmHash's Fingerprint64, by which TensorFlow puts strings into buckets. */
 uint64_t fingerprint_make(const char *data, size_t length);
 
 /* TensorFlow's Hash64 (MurmurHash64A), by which it did so before. */

@@ -11,7 +11,7 @@
 #include "tensor/shape.h"
 #include "tensor/tensor.h"
 
-/* A growing list of texts, whose bytes lie in one memory. */
+/* A growing list of strings, whose bytes lie in one memory. */
 struct words {
   struct strbuf bytes;
   size_t *ends;
@@ -44,16 +44,16 @@ static void words_free(struct words *w) {
 static situ_status words_tensor(struct words *w, int64_t first, int64_t step, situ_shape shape,
                                 situ_tensor **out) {
   const int64_t n = situ_shape_count(shape);
-  situ_string *texts = malloc((size_t)max_i64(1, n) * sizeof *texts);
-  if (!texts) return NO_MEMORY();
+  situ_string *strings = malloc((size_t)max_i64(1, n) * sizeof *strings);
+  if (!strings) return NO_MEMORY();
   const char *bytes = strbuf_get(&w->bytes);
   for (int64_t i = 0; w->ends && i < n; i++) {
     const int64_t at = first + i * step;
     const size_t begin = at ? w->ends[at - 1] : 0;
-    texts[i] = (situ_string){bytes + begin, w->ends[at] - begin};
+    strings[i] = (situ_string){bytes + begin, w->ends[at] - begin};
   }
-  const situ_status status = situ_tensor_create_strings(shape, texts, out);
-  free(texts);
+  const situ_status status = situ_tensor_create_strings(shape, strings, out);
+  free(strings);
   return status;
 }
 
@@ -401,7 +401,7 @@ static situ_status read_record(struct compute *compute, int64_t i, struct words 
 
 /* Column c as strings or numbers; missing fields are the default. */
 static situ_status give_column(struct compute *compute, const struct words *words, int c,
-                               situ_string *texts) {
+                               situ_string *strings) {
   const situ_tensor *in = compute->in[0], *preset = compute->in[1 + c];
   const int64_t n = situ_shape_count(in->shape), columns = compute->call->n_out;
   const char *bytes = strbuf_get((struct strbuf *)&words->bytes);
@@ -415,7 +415,7 @@ static situ_status give_column(struct compute *compute, const struct words *word
     char number[64];
     snprintf(number, sizeof number, "%.*s", (int)(length < 63 ? length : 63), bytes + begin);
     if (is_string)
-      texts[i] = length ? (situ_string){bytes + begin, length} : situ_tensor_string(preset, 0);
+      strings[i] = length ? (situ_string){bytes + begin, length} : situ_tensor_string(preset, 0);
     else if (!length)
       memcpy((char *)data + (size_t)i * size, situ_tensor_data(preset), size);
     else if (length >= sizeof number ||
@@ -423,19 +423,19 @@ static situ_status give_column(struct compute *compute, const struct words *word
       return INVALID("Field %d in record %lld is not a valid %s: %s", c, (long long)i,
                      situ_type_name(preset->type), number);
   }
-  return is_string ? situ_tensor_create_strings(in->shape, texts, &compute->out[c]) : NULL;
+  return is_string ? situ_tensor_create_strings(in->shape, strings, &compute->out[c]) : NULL;
 }
 
 static situ_status compute_csv(struct compute *compute) {
   const int64_t n = situ_shape_count(compute->in[0]->shape);
   struct words words = {0};
-  situ_string *texts = malloc((size_t)max_i64(1, n) * sizeof *texts);
-  situ_status status = texts ? check_columns(compute->call) : NO_MEMORY();
+  situ_string *strings = malloc((size_t)max_i64(1, n) * sizeof *strings);
+  situ_status status = strings ? check_columns(compute->call) : NO_MEMORY();
   for (int64_t i = 0; i < n && !status; i++) status = read_record(compute, i, &words);
   for (int c = 0; c < compute->call->n_out && !status; c++)
-    status = give_column(compute, &words, c, texts);
+    status = give_column(compute, &words, c, strings);
   words_free(&words);
-  free(texts);
+  free(strings);
   return status;
 }
 

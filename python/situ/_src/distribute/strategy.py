@@ -260,15 +260,15 @@ class Strategy:
 
     # Runs
 
-    def run_parts(self, fn, parts, may_meet=True):
+    def run_parts(self, fn, parts, may_synchronize=True):
         """Calls fn for the first replicas with their arguments and returns a list of results.
-        may_meet: they may use collectives."""
+        may_synchronize: they may use collectives."""
         graph, result = _situ.current_graph(), []
         if graph is not None and not graph.building_function and len(parts) > 1:
             return self.build_towers(fn, parts)
         run = Run(self, len(parts))
         with variable.strategy_scope(self):
-            if may_meet and len(parts) > 1:
+            if may_synchronize and len(parts) > 1:
                 result = threads.call_all(run, fn, parts)
             else:
                 for index, args in enumerate(parts):

@@ -174,8 +174,8 @@ def _towers(model, strategy, kind, parts, shares):
             context.call.share, place.idle = before, False
 
     own = getattr(type(model), kind + "_step") is not getattr(Training, kind + "_step")
-    meets = own or any(getattr(x, "synchronized", False) for x in model._flat_layers())
-    created = strategy.run_parts(replica, list(zip(parts, shares)), may_meet=meets)
+    synchronizes = own or any(getattr(x, "synchronized", False) for x in model._flat_layers())
+    created = strategy.run_parts(replica, list(zip(parts, shares)), may_synchronize=synchronizes)
     if kind == "predict":
         with device("/cpu:0"):
             return nest.pack_sequence_as(

@@ -3,8 +3,8 @@
 2014, 2015), with the scopes, names of variables and end points that their checkpoints have.
 
 A layer is a word: its scope, which ends in the size of its window, `:` and its width, `@` and its
-window where the scope tells another one, `/2` for a stride, `~` for margins. Layers side by side
-are joined by `+`, the branches of a block stand between bars.
+window where the scope tells another one, `/2` for a stride, `~` for SAME padding. Layers side by
+side are joined by `+`, the branches of a block stand between bars.
 """
 
 from __future__ import annotations
@@ -106,11 +106,11 @@ def _made(net, spec, depth, padding):
     """The layer that a word describes; those side by side are joined."""
     parts = []
     for one in spec.split("+"):
-        scope, *sizes, width, high, wide, half, margins = _WORD.match(one).groups()
+        scope, *sizes, width, high, wide, half, same = _WORD.match(one).groups()
         window = [int(n) for n in ((high, wide) if high else sizes)]
         kwargs = {
             "stride": 2 if half else 1,
-            "padding": "SAME" if margins else padding,
+            "padding": "SAME" if same else padding,
             "scope": scope,
         }
         if width:
