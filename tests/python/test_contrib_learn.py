@@ -260,3 +260,71 @@ def test_projector(tmp_path):
             "single_image_dim: 28 } }"
         ).split()
     )
+
+
+def test_statistics_and_samples_of_continuous_distributions():
+    d = tf.distributions
+    gamma = d.Gamma([2.0, 3.0], 2.0)
+    np.testing.assert_allclose(_run(gamma.mean()), [1, 1.5])
+    np.testing.assert_allclose(_run(gamma.mode()), [0.5, 1])
+    np.testing.assert_allclose(_run(gamma.prob([1.0, 1.0])), [0.541341, 0.541341], rtol=1e-5)
+    np.testing.assert_allclose(_run(gamma.cdf(1.0)), [0.593994, 0.323324], rtol=1e-5)
+    beta = d.Beta(2.0, [3.0, 0.5])
+    np.testing.assert_allclose(_run(beta.mean()), [0.4, 0.8])
+    np.testing.assert_allclose(_run(beta.mode()), [1 / 3, np.nan], rtol=1e-6)
+    np.testing.assert_allclose(_run(beta.cdf([0.5, 0.5])), [0.6875, 0.116117], rtol=1e-5)
+    student = d.StudentT(3.0, 1.0, 2.0)
+    np.testing.assert_allclose(_run(student.variance()), 12)
+    np.testing.assert_allclose(_run(student.cdf(1.0)), 0.5)
+    laplace = d.Laplace(0.0, 2.0)
+    np.testing.assert_allclose(_run(laplace.log_survival_function(200.0)), -100.693147, rtol=1e-6)
+    np.testing.assert_allclose(_run(d.Exponential(4.0).stddev()), 0.25)
+    normal = d.Normal(0.0, 1.0)
+    np.testing.assert_allclose(_run(normal.log_cdf(-30.0)), -454.3212, rtol=1e-6)
+    np.testing.assert_allclose(_run(normal.quantile(0.975)), 1.959964, rtol=1e-6)
+    for one in (gamma, beta, student, laplace, d.Exponential(4.0), d.Uniform(1.0, 3.0)):
+        many = one.sample(20000, seed=1)
+        assert many.shape.as_list() == [20000] + one.batch_shape.as_list()
+        np.testing.assert_allclose(_run(tf.reduce_mean(many, 0)), _run(one.mean()), atol=0.15)
+
+
+def test_statistics_of_counts():
+    d = tf.distributions
+    counts = d.Multinomial([4.0, 2.0], probs=[0.5, 0.25, 0.25])
+    assert counts.batch_shape.as_list() == [2] and counts.event_shape.as_list() == [3]
+    np.testing.assert_allclose(_run(counts.mean()), [[2, 1, 1], [1, 0.5, 0.5]])
+    np.testing.assert_allclose(_run(counts.prob([[2.0, 1, 1], [2, 0, 0]])), [0.1875, 0.25], 1e-5)
+    np.testing.assert_allclose(
+        _run(counts.covariance())[0], [[1, -0.5, -0.5], [-0.5, 0.75, -0.25], [-0.5, -0.25, 0.75]]
+    )
+    drawn = _run(counts.sample(5, seed=3))
+    assert drawn.shape == (5, 2, 3)
+    np.testing.assert_array_equal(drawn.sum(-1), [[4, 2]] * 5)
+    rows = d.Dirichlet([1.0, 2.0, 3.0])
+    np.testing.assert_allclose(_run(rows.mean()), [1 / 6, 1 / 3, 1 / 2])
+    np.testing.assert_allclose(_run(rows.prob([0.2, 0.3, 0.5])), 4.5, rtol=1e-5)
+    np.testing.assert_allclose(_run(rows.sample(4)).sum(-1), np.ones(4), rtol=1e-5)
+    mixed = d.DirichletMultinomial(2.0, [1.0, 1.0])
+    np.testing.assert_allclose(_run(mixed.prob([[2.0, 0], [1, 1]])), [1 / 3, 1 / 3], rtol=1e-5)
+    np.testing.assert_array_equal(_run(mixed.sample(6)).sum(-1), [2] * 6)
+    classes = d.Categorical(probs=[[0.2, 0.8], [0.5, 0.5]])
+    np.testing.assert_allclose(_run(classes.cdf([1, 2])), [0.2, 1])
+
+
+def test_divergences_are_registered_by_class():
+    d = tf.distributions
+
+    class Mine(d.Normal):
+        pass
+
+    assert float(_run(d.kl_divergence(Mine(0.0, 1.0), d.Normal(0.0, 1.0)))) == 0.0
+    d.RegisterKL(Mine, d.Normal)(lambda a, b, name=None: tf.constant(7.0))
+    assert float(_run(d.kl_divergence(Mine(0.0, 1.0), d.Normal(0.0, 1.0)))) == 7.0
+    with pytest.raises(ValueError, match="has already been registered"):
+        d.RegisterKL(Mine, d.Normal)(lambda a, b, name=None: None)
+    with pytest.raises(TypeError, match="must be callable"):
+        d.RegisterKL(Mine, d.Beta)("no function")
+    copy = d.Beta(1.0, 2.0).copy(concentration0=5.0)
+    assert float(_run(copy.concentration0)) == 5.0
+    shapes = d.Normal.param_static_shapes([2, 3])
+    assert shapes["loc"].as_list() == shapes["scale"].as_list() == [2, 3]
