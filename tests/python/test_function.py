@@ -90,6 +90,26 @@ def test_concrete_functions():
     assert f.python_function(3) == 6 and f.__name__ == "double"
 
 
+def test_signatures_have_the_specs_of_composite_tensors():
+    ragged, sparse = tf.RaggedTensorSpec([None, None], "int32"), tf.SparseTensorSpec([2, 2])
+
+    @tf.function
+    def f(r, x, *, k=3):
+        return {"r": r, "n": tf.sparse.reduce_sum(x["s"])}
+
+    concrete = f.get_concrete_function(ragged, {"s": sparse})
+    assert concrete.structured_input_signature == ((ragged, {"s": sparse}), {"k": 3})
+    assert "r: RaggedTensorSpec(TensorShape([None, None])" in repr(concrete)
+    assert concrete.function_type.output["r"] == ragged
+    s = tf.sparse.from_dense([[1.0, 0.0], [0.0, 2.0]])
+    r = tf.ragged.constant([[1], [2, 3]])
+    assert concrete(r=r, x={"s": s})["n"].numpy() == 3 == concrete(r, {"s": s})["n"].numpy()
+    with pytest.raises(TypeError, match="missing a required argument: 'x'"):
+        concrete(r)
+    of_value = f.get_concrete_function(r, {"s": s}).structured_input_signature[0][0]
+    assert of_value == tf.RaggedTensorSpec([2, None], "int32")
+
+
 def test_captures():
     v, c = tf.Variable(1.0), tf.constant([10.0])
 

@@ -58,6 +58,39 @@ def test_gradient_of_a_loaded_function(tmp_path):
     assert tape.gradient(loss, again.w).numpy() == 4.0
 
 
+class Composites(tf.Module):
+    @tf.function(
+        input_signature=[
+            tf.RaggedTensorSpec([None, None], "float32"),
+            {"s": tf.SparseTensorSpec([None, 3]), "d": tf.TensorSpec([3, 1])},
+        ]
+    )
+    def mixed(self, r, x):
+        product = tf.sparse.sparse_dense_matmul(x["s"], x["d"])
+        return {"sum": tf.reduce_sum(r, 1), "r": [r * 2], "s": x["s"], "product": product}
+
+    @tf.function
+    def slices(self, r):
+        return tf.IndexedSlices(r.values, tf.range(2))
+
+
+def test_composite_arguments_and_results(tmp_path):
+    made, ragged = Composites(), tf.ragged.constant([[1.0, 2.0], []])
+    made.slices(ragged)
+    tf.saved_model.save(made, str(tmp_path))
+    loaded = tf.saved_model.load(str(tmp_path))
+    x = {"s": tf.sparse.from_dense([[1.0, 0.0, 2.0]]), "d": tf.ones([3, 1])}
+    for result in (loaded.mixed(ragged, x), loaded.mixed(r=ragged, x=x)):
+        assert result["sum"].numpy().tolist() == [3, 0]
+        assert result["r"][0].to_list() == [[2, 4], []]
+        assert tf.sparse.to_dense(result["s"]).numpy().tolist() == [[1, 0, 2]]
+        assert result["product"].numpy().tolist() == [[3]]
+    slices = loaded.slices(ragged)
+    assert isinstance(slices, tf.IndexedSlices) and slices.indices.numpy().tolist() == [0, 1]
+    with pytest.raises(ValueError, match="RaggedTensorSpec"):
+        loaded.mixed(tf.ones([2, 2]), x)
+
+
 def test_keras_model(tmp_path):
     inputs = tf.keras.Input((4, 4, 1), name="image")
     made = tf.keras.layers.Conv2D(3, 2)(inputs)

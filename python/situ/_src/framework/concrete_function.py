@@ -12,7 +12,7 @@ from situ._src.framework.config import function_options
 from situ._src.framework.graph import Graph
 from situ._src.framework.resource_order import effects_of
 from situ._src.framework.tensor import EagerTensor, GraphTensor
-from situ._src.framework.type_spec import Signature, TensorSpec
+from situ._src.framework.type_spec import Signature, TensorSpec, TypeSpec, spec_of
 from situ._src.ops.array_ops import convert_to_tensor, op
 from situ._src.ops.random_ops import global_seed
 
@@ -128,6 +128,26 @@ def _check_unchanged(before, after, name):
         )
 
 
+def _signature(given, arguments, signature):
+    """Returns the arguments of a trace with a TypeSpec for each tensor and composite tensor.
+
+    Args:
+      given: the leaves of the arguments for which the function was traced.
+      arguments: the arguments that the Python function got.
+      signature: an iterator over the TensorSpecs and constants of all components.
+    """
+    leaves = []
+    for value, leaf in zip(given, nest.CORE.flatten(arguments)):
+        components = [next(signature) for _ in nest.COMPOSITES.flatten(value)]
+        if isinstance(value, TypeSpec) and not isinstance(value, TensorSpec):
+            leaves.append(value)
+        elif hasattr(leaf, "_situ_tensors_"):
+            leaves.append(spec_of(leaf))
+        else:
+            leaves.extend(components)
+    return nest.CORE.pack(arguments, leaves)
+
+
 class ConcreteFunction:
     """A traced graph of a function for fixed types and shapes of its arguments.
 
@@ -159,6 +179,7 @@ class ConcreteFunction:
                 graph.arguments[self.inputs[-1]] = value
             return self.inputs[-1]
 
+        given = nest.CORE.flatten((args, kwargs))
         device = _situ.swap_device("")
         try:
             with graph.as_default(), graph.device(device or ""):
@@ -178,8 +199,7 @@ class ConcreteFunction:
         self._set_outputs(structured)
         self.stateful = graph.get_operations()
         self.name, self._trace, self._taped = name, None, None
-        signature = iter(signature)
-        self.structured_input_signature = self._each(args, kwargs, lambda v: next(signature))
+        self.structured_input_signature = _signature(given, (args, kwargs), iter(signature))
 
     def _set_outputs(self, structured):
         """Sets the outputs: a structure of tensors and None."""
@@ -198,9 +218,7 @@ class ConcreteFunction:
         kinds = ["POSITIONAL_OR_KEYWORD"] * len(self._names) + ["POSITIONAL_ONLY"] * len(args)
         parameters = [*zip(names, kinds, args)]
         parameters += [(k, "KEYWORD_ONLY", v) for k, v in kwargs.items()]
-        output = nest.COMPOSITES.map(
-            lambda t: t if t is None else TensorSpec(t.shape, t.dtype), self.structured_outputs
-        )
+        output = nest.CORE.map(lambda t: t if t is None else spec_of(t), self.structured_outputs)
         captures = [(id(t), TensorSpec(t.shape, t.dtype)) for t, _ in self.graph.captured.values()]
         captures += [(id(v), TensorSpec([], "resource")) for v in self.variables]
         return Signature(parameters, output, captures)
@@ -289,6 +307,10 @@ class ConcreteFunction:
         positional = args
         named = dict(kwargs)
         for name, spec in zip(self._names[len(args) :], specs[len(args) :]):
+            if name not in named and any(
+                isinstance(v, TensorSpec) for v in nest.COMPOSITES.flatten(spec)
+            ):
+                fail(f"missing a required argument: {name!r}")
             positional = (*positional, named.pop(name, spec))
         values = nest.COMPOSITES.flatten((positional, named))
         expected = nest.COMPOSITES.flatten(self.structured_input_signature)

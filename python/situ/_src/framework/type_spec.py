@@ -129,6 +129,9 @@ class SparseTensorSpec(TypeSpec):
             TensorSpec([rank], "int64"),
         ]
 
+    def _serialize(self):
+        return self.shape, self.dtype
+
     def _situ_from_tensors_(self, tensors):
         made = self.value_type(*tensors)
         made._static = None if self.shape.rank is None else self.shape.as_list()
@@ -169,6 +172,9 @@ class IndexedSlicesSpec(TypeSpec):
         from situ._src.framework.indexed_slices import IndexedSlices
 
         return IndexedSlices
+
+    def _serialize(self):
+        return self.shape, *self._types(), self._indices_shape
 
     def _types(self):
         return self.dtype, self._indices_dtype, self._dense_shape_dtype

@@ -71,6 +71,9 @@ class RaggedTensorSpec(TypeSpec):
     def _key(self):
         return self.dtype, self.ragged_rank, self.row_splits_dtype, self.flat_values_spec
 
+    def _serialize(self):
+        return self.shape, self.dtype, self.ragged_rank, self.row_splits_dtype
+
     def _matches(self, other):
         return type(other) is type(self) and other._key() == self._key()
 

@@ -16,9 +16,9 @@ from situ._src.framework.api import export
 from situ._src.framework.custom_gradient import with_gradient
 from situ._src.framework.function import Function
 from situ._src.framework.module import Module
-from situ._src.framework.type_spec import TensorSpec
+from situ._src.framework.type_spec import TensorSpec, TypeSpec
 from situ._src.ops.array_ops import convert_to_tensor, op
-from situ._src.saved_model.save import BYTES, FILE, LENGTHS
+from situ._src.saved_model.save import BYTES, COMPOSITE_SPECS, FILE, LENGTHS
 from situ._src.variables.variable import variable as make_variable
 
 _leaves = nest.COMPOSITES.flatten
@@ -36,7 +36,17 @@ def _decoded(value, leaf):
 def _argument_of(value):
     if "spec" in value:
         return TensorSpec(*value["spec"])
+    if "composite" in value:
+        return _composite_spec(value)
     return value["value"]
+
+
+def _composite_spec(value):
+    """Returns the spec of a composite tensor that JSON data describes."""
+    if value["composite"] not in COMPOSITE_SPECS:
+        raise ValueError(f"unknown spec {value['composite']!r}")
+    config = [v["shape"] if isinstance(v, dict) else v for v in value["config"]]
+    return COMPOSITE_SPECS[value["composite"]](*config)
 
 
 def _array(file, key):
@@ -77,7 +87,7 @@ class _Replayed:
 
     @property
     def structured_outputs(self):
-        return _decoded(self._trace["outputs"], lambda t: t["tensor"])
+        return _decoded(self._trace["outputs"], lambda t: t.get("parts") or t["tensor"])
 
     def output(self, tensor, name=None):
         """Returns the TensorSpec of an output."""
@@ -91,9 +101,14 @@ class _Replayed:
         self._replay(self._graph_def, values)
         for name, i in self._trace["writes"]:
             self._variables[i].assign(values[name])
-        return _decoded(
-            self._trace["outputs"], lambda t: None if t["tensor"] is None else values[t["tensor"]]
-        )
+
+        def made(output):
+            if "parts" in output:
+                parts = [values[name] for name in output["parts"]]
+                return _composite_spec(output)._situ_from_tensors_(parts)
+            return None if output["tensor"] is None else values[output["tensor"]]
+
+        return _decoded(self._trace["outputs"], made)
 
     def _replay(self, graph_def, values):
         """Executes nodes; their outputs are added to `values` by name."""
@@ -143,7 +158,7 @@ class _Replayed:
         for i in range(len(args), len(self.args)):
             name = self._trace["names"][i] if i < len(self._trace["names"]) else None
             args.append(kwargs.pop(name) if name in kwargs else self.args[i])
-        while len(args) and isinstance(args[-1], TensorSpec):
+        while len(args) and isinstance(args[-1], TypeSpec):
             args.pop()  # not passed
         return tuple(args), kwargs
 
@@ -167,13 +182,14 @@ class _Replayed:
         )
 
     def call(self, args, kwargs):
-        return self._function(
-            *[
-                convert_to_tensor(v, None if hasattr(v, "dtype") else s.dtype)
-                for s, v in self._pairs(args, kwargs)
-                if isinstance(s, TensorSpec)
-            ]
-        )
+        tensors = []
+        for spec, value in self._pairs(args, kwargs):
+            if isinstance(spec, TensorSpec):
+                dtype = None if hasattr(value, "dtype") else spec.dtype
+                tensors.append(convert_to_tensor(value, dtype))
+            elif isinstance(spec, TypeSpec):
+                tensors += _leaves(value)
+        return self._function(*tensors)
 
     def __call__(self, *args, **kwargs):
         if kwargs and not self.kwargs:  # a signature: tensors by the names of their specs
@@ -202,6 +218,8 @@ def _packed(structure, leaves):
 
 
 def _matches(value, wanted):
+    if isinstance(wanted, TypeSpec) and not isinstance(wanted, TensorSpec):
+        return hasattr(value, "_situ_tensors_") and wanted.is_compatible_with(value)
     if not isinstance(wanted, TensorSpec):
         return not hasattr(value, "dtype") and value == wanted
     try:

@@ -11,19 +11,23 @@ import os
 import numpy
 
 from situ._src.checkpoint import safetensors
-from situ._src.framework import logs, nest, tensor_shape
+from situ._src.framework import logs, tensor_shape
 from situ._src.framework.api import export
 from situ._src.framework.concrete_function import ConcreteFunction
 from situ._src.framework.function import Function
 from situ._src.framework.keywords import unsupported
 from situ._src.framework.module import Module
 from situ._src.framework.tensor import Tensor
-from situ._src.framework.type_spec import TensorSpec
+from situ._src.framework.type_spec import IndexedSlicesSpec, SparseTensorSpec, TensorSpec, spec_of
 from situ._src.ops.array_ops import convert_to_tensor, op
+from situ._src.ops.ragged_tensor_spec import RaggedTensorSpec
 from situ._src.variables.variable import Variable
 
 FORMAT, FILE = "situ saved_model 1", "saved_model.safetensors"
 DEFAULT_SERVING = "serving_default"
+COMPOSITE_SPECS = {
+    kind.__name__: kind for kind in (IndexedSlicesSpec, RaggedTensorSpec, SparseTensorSpec)
+}
 BYTES, LENGTHS = "/bytes", "/lengths"  # suffixes of the arrays of strings
 
 
@@ -42,9 +46,27 @@ def _sizes(shape):
     return shape.as_list() if shape.rank is not None else None
 
 
+def _composite(spec):
+    """Returns a spec of a composite tensor as JSON data."""
+    parts = [
+        {"shape": _sizes(v)} if isinstance(v, tensor_shape.TensorShape) else getattr(v, "name", v)
+        for v in spec._serialize()
+    ]
+    return {"composite": type(spec).__name__, "config": parts}
+
+
+def _output(value):
+    """Returns the names of the tensors of an output as JSON data."""
+    if not hasattr(value, "_situ_tensors_"):
+        return {"tensor": None if value is None else value.name}
+    return {**_argument(spec_of(value)), "parts": [t.name for t in value._situ_tensors_]}
+
+
 def _argument(value):
     if isinstance(value, TensorSpec):
         return {"spec": [_sizes(value.shape), value.dtype.name, value.name]}
+    if isinstance(value, tuple(COMPOSITE_SPECS.values())):
+        return _composite(value)
     if value is None or isinstance(value, (bool, int, float, str)):
         return {"value": value}
     raise ValueError(
@@ -113,8 +135,6 @@ class _Writer:
                 self.arrays[keys[-1]] = numpy.asarray(part.numpy())
             captured.append([inside.name, keys[0] if len(keys) == 1 else keys])
         args, words = concrete.structured_input_signature
-        name_of = lambda t: None if t is None else t.name
-        outputs = nest.COMPOSITES.map(name_of, concrete.structured_outputs)
         self.traces.append(
             {
                 "name": concrete.name,
@@ -128,7 +148,7 @@ class _Writer:
                 "types": {t.name: [_sizes(t.shape), t.dtype.name] for t in concrete.outputs},
                 "reads": [[t.name, self.variable(v)] for v, t in graph.reads.items()],
                 "writes": [[t.name, self.variable(v)] for v, t in graph.writes.items()],
-                "outputs": _encoded(outputs, lambda name: {"tensor": name}),
+                "outputs": _encoded(concrete.structured_outputs, _output),
             }
         )
         return len(self.traces) - 1
