@@ -129,7 +129,8 @@ static const char *get_mask(const struct discovery *discovery) {
   return request->config.visible_devices;
 }
 
-/* Applies the mask, then visible_device_list, then gpu_devices. */
+/* Applies the mask, then visible_device_list, then gpu_devices. As in TensorFlow, the list is not
+ * read where no GPU is visible or wanted: programs pin "0" also on machines without GPUs. */
 static situ_status select_gpus(struct discovery *discovery) {
   const struct device_options *request = discovery->request;
   const situ_device_config *config = &request->config;
@@ -143,7 +144,8 @@ static situ_status select_gpus(struct discovery *discovery) {
   const int n_masked =
       visible_mask(request->mask_variable, mask_value, gpu_ids, discovery->n_gpus, mask, note);
   if (*note) log_warn_once("%s", note);
-  TRY(visible_list(config->visible_device_list, n_masked, selected, &n_listed));
+  if (n_masked && config->gpu_devices != SITU_NO_GPUS)
+    TRY(visible_list(config->visible_device_list, n_masked, selected, &n_listed));
   const int n_required = config->gpu_devices == SITU_NO_GPUS ? 0 : config->gpu_devices;
   discovery->n_selected = visible_keep(n_listed, config->gpu_devices ? n_required : -1);
   for (int i = 0; i < discovery->n_selected; i++) {

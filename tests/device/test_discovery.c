@@ -109,6 +109,18 @@ static void invalid_lists_have_no_effect(void **state) {
   expect_gpus("G0 G1");
 }
 
+static void lists_are_not_read_without_gpus(void **state) {
+  (void)state;
+  const situ_device_config pinned = {.visible_device_list = "0,abc"};
+  OK(situ_devices_configure(&pinned));
+  expect_gpus("");
+  setenv("SITU_SIM_GPUS", "G0,G1", 1);
+  OK(situ_devices_reset());
+  OK(situ_devices_configure(
+      &(situ_device_config){.visible_device_list = "7", .gpu_devices = SITU_NO_GPUS}));
+  expect_gpus("");
+}
+
 /* A failed configuration stays until it is replaced. */
 static void invalid_configurations_can_be_replaced(void **state) {
   (void)state;
@@ -305,6 +317,7 @@ int main(void) {
       TEST(variables_are_read_when_devices_are_first_listed),
       TEST(descriptions_count_after_the_mask),
       TEST(invalid_lists_have_no_effect),
+      TEST(lists_are_not_read_without_gpus),
       TEST(invalid_configurations_can_be_replaced),
       TEST(counts_keep_the_first),
       TEST(gpus_are_split_into_virtual_devices),

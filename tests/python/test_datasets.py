@@ -75,6 +75,21 @@ def test_keras_datasets(tmp_path, monkeypatch):
     assert x[0, 0, :3, 0].tolist() == [0, 1, 2] and y[1] == 9
 
 
+def test_names_of_copies_in_the_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("KERAS_HOME", str(tmp_path))
+    folder = tmp_path / "datasets"
+    folder.mkdir()
+    x, y = np.zeros((3, 28, 28), np.uint8), np.arange(3, dtype=np.uint8)
+    np.savez(folder / "mnist.npz", x_train=x, y_train=y, x_test=x[:1], y_test=y[:1])
+    assert tf.keras.datasets.mnist.load_data("mnist-0.npz")[0][1].tolist() == [0, 1, 2]
+    np.savez(folder / "mnist-1.npz", x_train=x, y_train=y + 1, x_test=x, y_test=y)
+    assert tf.keras.datasets.mnist.load_data("mnist-1.npz")[0][1].tolist() == [1, 2, 3]
+    np.savez(folder / "boston_housing.npz", x=np.ones((4, 13)), y=np.ones(4))
+    assert len(tf.keras.datasets.boston_housing.load_data("mine.npz", test_split=0.5)[0][0]) == 2
+    with pytest.raises(FileNotFoundError, match="imdb: .*words.npz"):
+        tf.keras.datasets.imdb.load_data("words.npz")
+
+
 def test_pickles_that_run_code_are_refused(tmp_path, monkeypatch):
     monkeypatch.setenv("KERAS_HOME", str(tmp_path))
     folder = tmp_path / "datasets" / "cifar-10-batches-py"

@@ -205,3 +205,9 @@ def test_percent_signs_of_python_stay(text):
     before, _, last = text.rpartition("\n")
     assert notebook.transform(text).startswith(before + "\nget_ipython().")
     assert last[0] in "%!"
+
+
+def test_cells_that_begin_with_indentation(run):
+    result = run(" @staticmethod\n def f():\n   return 3", "\n  x = f.__func__() + 1\n  x")
+    assert (result.out, result.err) == ("4\n", "")
+    assert run("  if True:\n    pass\n x = 1").code == 1

@@ -127,6 +127,33 @@ def test_check_follows_imports(situ):
     ]
 
 
+def test_installed_packages_are_no_local_modules(situ):
+    files = {
+        "a.py": "import package, mine\n",
+        "lib/package.py": "import tensorflow as tf\ntf.Session; tf.nothing_a\n",
+        "lib/package-1.0.dist-info/METADATA": "Name: package\n",
+        "more/mine.py": "import tensorflow as tf\ntf.nothing_b\n",
+    }
+    result = situ("run", "--check", "a.py", files=files, PYTHONPATH="lib:more")
+    assert [line.split()[0] for line in result.out.splitlines()[:-1]] == ["tf.nothing_b"]
+    assert "eager style" in result.out
+
+
+def test_check_knows_names_that_the_program_adds(situ):
+    text = "import tensorflow as tf\ntf.model = tf.keras.Sequential()\ntf.model.add\ntf.models\n"
+    result = situ("run", "--check", "a.py", files={"a.py": text})
+    assert [line.split()[0] for line in result.out.splitlines()[:-1]] == ["tf.models"]
+
+
+@pytest.mark.skipif(bool(importlib.util.find_spec("keras")), reason="keras is installed")
+def test_folders_without_init_do_not_hide_packages(situ):
+    text = "import keras\nfrom keras import layers\nprint(keras.saving.get_custom_objects())\n"
+    files = {"a.py": text, "keras/notes.txt": "", "keras/tool.py": "", "six/notes.txt": ""}
+    assert situ("run", "a.py", files=files).out == "{}\n"
+    files["keras/__init__.py"] = "saving = layers = None\n"
+    assert "NoneType" in situ("run", "a.py", files=files).err
+
+
 @pytest.mark.skipif(bool(importlib.util.find_spec("keras")), reason="keras is installed")
 def test_check_looks_at_packages_beside_tensorflow(situ):
     text = """\

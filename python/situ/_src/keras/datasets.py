@@ -33,14 +33,18 @@ def _missing(name, *paths):
     )
 
 
-def _path(path):
-    return path if os.path.isabs(path) else os.path.join(folder(), path)
+def _path(path, usual=""):
+    """Returns the path of a file in the cache. A program can give the copy that it would download
+    a name of its own, such as one for each process: the usual file is the same."""
+    found = path if os.path.isabs(path) else os.path.join(folder(), path)
+    other = os.path.join(folder(), usual)
+    return other if usual and not os.path.exists(found) and os.path.exists(other) else found
 
 
 @export("keras.datasets.mnist.load_data")
 def load_mnist(path="mnist.npz"):
     """Returns (x_train, y_train), (x_test, y_test) of MNIST: uint8 [n, 28, 28] and [n]."""
-    path = _path(path)
+    path = _path(path, "mnist.npz")
     if os.path.exists(path):
         with numpy.load(path, allow_pickle=False) as data:
             return (data["x_train"], data["y_train"]), (data["x_test"], data["y_test"])
@@ -136,7 +140,7 @@ def load_cifar100(label_mode="fine"):
 @export("keras.datasets.boston_housing.load_data")
 def load_boston_housing(path="boston_housing.npz", test_split=0.2, seed: int | None = 113):
     """Returns (x_train, y_train), (x_test, y_test) of the Boston housing prices."""
-    path = _path(path)
+    path = _path(path, "boston_housing.npz")
     if not os.path.exists(path):
         raise _missing("boston_housing", path)
     with numpy.load(path, allow_pickle=False) as data:
@@ -172,7 +176,7 @@ def _filter_indices(sequences, labels, given):
 
 
 def _read_words(name, path, keys):
-    path = _path(path)
+    path = _path(path, f"{name}.npz")
     if not os.path.exists(path):
         raise _missing(name, path)
     with open(path, "rb") as file:  # an archive of arrays of lists, which are pickled
@@ -270,7 +274,7 @@ def load_reuters(
 def _index(name, path):
     import json
 
-    path = _path(path)
+    path = _path(path, f"{name}_word_index.json")
     if not os.path.exists(path):
         raise _missing(name, path)
     with open(path, encoding="utf-8") as file:

@@ -121,8 +121,18 @@ def _call(line):
     return None
 
 
+def _dedent(text):
+    """Removes the indentation of the first line of code from all lines, as IPython does."""
+    first = next((line for line in text.split("\n") if line.strip()), "")
+    indent = first[: len(first) - len(first.lstrip())]
+    if not indent:
+        return text
+    return "\n".join(line.removeprefix(indent) for line in text.split("\n"))
+
+
 def transform(text: str) -> str:
     """Returns a cell without cell magic as Python code: magics and commands become calls."""
+    text = _dedent(text)
     try:
         compile(text, "", "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
         return text

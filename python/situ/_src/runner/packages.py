@@ -31,9 +31,16 @@ NEED_TENSORFLOW = set(
 def is_installed(top: str) -> bool:
     """Returns whether a package is installed; installed ones take precedence."""
     try:
-        return importlib.util.find_spec(top) is not None
+        spec = importlib.util.find_spec(top)
     except (ImportError, ValueError):
         return False
+    return spec is not None and not is_namespace(spec)
+
+
+def is_namespace(spec) -> bool:
+    """Returns whether a spec is that of a folder without __init__.py. Python imports it only if no
+    entry of sys.path has a package of its name: a folder `keras` of data does not hide Keras."""
+    return spec.origin is None and spec.submodule_search_locations is not None
 
 
 def lacking(name: str) -> str | None:

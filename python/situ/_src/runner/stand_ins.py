@@ -14,6 +14,7 @@ import sys
 import types
 
 from situ._src.framework import api, style
+from situ._src.runner import packages
 
 # Modules and attributes of six.moves.
 _MODULES = {
@@ -196,6 +197,21 @@ class _Keras(types.ModuleType):
         return sorted({*self.__dict__, *[n for m in self._modules() for n in dir(m)]})
 
 
+class _BeforeNamespaces(importlib.abc.MetaPathFinder):
+    """Finds the packages of another finder before folders of the same name without __init__.py."""
+
+    NAMES = ("six", "absl", "horovod", "keras")
+
+    def __init__(self, finder):
+        self.finder = finder
+
+    def find_spec(self, fullname, path=None, target=None):
+        if fullname not in self.NAMES:
+            return None
+        found = importlib.machinery.PathFinder.find_spec(fullname)
+        return self.finder.find_spec(fullname) if found and packages.is_namespace(found) else None
+
+
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """The last import hook: finds six, six.moves.urllib, absl.flags, keras, ..."""
 
@@ -270,6 +286,8 @@ def _below(package):
 
 
 def install() -> None:
-    """Installs the import hook."""
-    sys.meta_path.append(_Finder())
+    """Installs the import hooks."""
+    finder = _Finder()
+    sys.meta_path.insert(0, _BeforeNamespaces(finder))
+    sys.meta_path.append(finder)
     _below(importlib.import_module("urllib"))

@@ -85,11 +85,25 @@ def parse(source, path):
 
 
 def _search_folders(path, is_module):
-    """Returns the folders in which absolute imports of a program find local modules."""
+    """Returns the folders in which absolute imports of a program find local modules. A folder of
+    installed packages is none, as in $PYTHONPATH after `pip install --target`: packages choose
+    their style themselves, and there may be thousands of modules."""
     folders = [os.path.dirname(os.path.abspath(path))]
     folders += [os.getcwd()] if is_module else []
     folders += [os.path.abspath(p) for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p]
-    return [f for f in dict.fromkeys(folders) if not _OWN.startswith(f + os.sep)]
+    return [
+        f
+        for f in dict.fromkeys(folders)
+        if not _OWN.startswith(f + os.sep) and not _has_installed_packages(f)
+    ]
+
+
+def _has_installed_packages(folder):
+    """Returns whether pip or setuptools installed packages in a folder."""
+    try:
+        return any(name.endswith((".dist-info", ".egg-info")) for name in os.listdir(folder))
+    except OSError:
+        return False
 
 
 def _imports(tree):
@@ -217,6 +231,18 @@ def used(tree):
                         yield f"{below}.{a.name}".lstrip("."), node.lineno
 
 
+def assigned(tree):
+    """Returns the names that a program adds to tf: `tf.model = ...`."""
+    known = aliases(tree)
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            name, parts = dotted(node)
+            if known.get(name) == "" and len(parts) == 1:
+                found.add(parts[0])
+    return found
+
+
 def all_uses(program):
     """Yields (path, name, line) for the program and the local modules that it imports."""
     for path, _, tree in _walk(program):
@@ -305,7 +331,10 @@ def _missing_names(program, root):
     """Returns {name: places}: names of tf, and packages that need TensorFlow itself."""
     missing: dict = {}
     for path, _, tree in _walk(program):
+        own = assigned(tree)
         for name, line in used(tree):
+            if name.partition(".")[0] in own:
+                continue
             lacks = lacking(root, name)
             if lacks:
                 is_package = lacks.partition(".")[0] in packages.REPLACED - {"keras"}
