@@ -448,26 +448,35 @@ def handshake(data):
     raise AssertionError("a peer without the secret was accepted")
 
 
-def message():
-    import pickle
+def sent(*message):
+    """Returns a function that returns the bytes of a message."""
 
-    data = pickle.dumps(("run", 1, [1, 2]))
-    return struct.pack("<Q", len(data)) + data
+    def make():
+        from situ._src.cluster import wire_format
+
+        data = b"".join(wire_format.encode(message))
+        return struct.pack("<Q", len(data)) + data
+
+    return make
 
 
-@target(message)
+@target(
+    sent("hello", "scope", ["localhost:1"]),
+    sent("run", 1, {"nodes": b"[]", "functions": b""}, b"", {"x:0": np.ones([2, 3], "f4")}, 0),
+    sent("tensor", "p", "k", np.array([b"ab", b""], object)),
+    sent("tensor", "p", "k", np.arange(5)),
+    sent("failed", 3, "text", None),
+)
 def unix_message(data):
-    """The framing of a peer that is the same user: wrong lengths and cut messages. Its pickles are
-    trusted, so they are not mutated."""
-    from situ._src.cluster import channel
+    """A message of a peer that is the same user."""
+    from situ._src.cluster import channel, wire_format
 
-    valid = message()
     ours, theirs = socket.socketpair(socket.AF_UNIX)
     with ours, theirs:
         made = channel.Channel(ours, True)
-        theirs.sendall(data[: len(data) % 16] + valid[len(data) % 16 :])
+        theirs.sendall(data)
         theirs.close()
-        made.receive()
+        wire_format.check(made.receive())
 
 
 # ---- The fuzzer ----

@@ -2,24 +2,25 @@
 """channel.py: messages between processes of one user, over Unix sockets or TCP.
 
 On one machine the address of a server ("localhost:2222") names a socket of the abstract namespace.
-Messages are pickles: both ends check that the other process belongs to the same user. Over TCP
-both ends prove that they know a secret: SITU_CLUSTER_KEY, or the key that mpirun gives its
-processes."""
+Both ends check that the other process belongs to the same user. Over TCP both ends prove that they
+know a secret, SITU_CLUSTER_KEY or the key that mpirun gives its processes, and each message carries
+a code (HMAC) that nobody without the secret can compute. wire_format.py describes the messages."""
 
 import errno
 import hashlib
 import hmac
 import os
-import pickle
 import socket
 import struct
 import threading
 import time
 
-from situ._src.cluster import processes
+from situ._src.cluster import processes, wire_format
 from situ._src.framework import errors
 
 _LENGTH = struct.Struct("<Q")
+_LONGEST = 1 << 40  # bytes of a message
+_SMALL = 64 << 10  # bytes of buffers that are joined before they are sent
 _PIECE = 64 << 20  # bytes of a message for which memory is allocated before they arrive
 
 
@@ -88,20 +89,43 @@ def _detect_dead_peers(connected):
             connected.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
 
 
+class _Codes:
+    """Computes the codes of the messages of one direction of a connection. A message that is
+    changed, repeated, left out or returned to its sender has another code."""
+
+    SIZE = 32
+
+    def __init__(self, key):
+        self._key, self._count = key, 0
+
+    def next(self, parts):
+        """Returns the code of the next message, a list of buffers."""
+        code = hmac.new(self._key, _LENGTH.pack(self._count), hashlib.sha256)
+        self._count += 1
+        for part in parts:
+            code.update(part)
+        return code.digest()
+
+
 def _authenticate(connected, me, other):
     """Proves knowledge of the key and checks the proof of the other end. `me` and `other` differ,
-    so that a proof cannot be returned to its sender."""
+    so that a proof cannot be returned to its sender. Returns the codes of messages that are sent,
+    and of those that are received."""
     key, nonce = _required_key(), os.urandom(_NONCE)
     until = time.monotonic() + _HANDSHAKE
     proof = lambda who, text: hmac.new(key, who + text, hashlib.sha256).digest()
     connected.settimeout(_HANDSHAKE)
     connected.sendall(nonce)
-    connected.sendall(proof(me, _receive_bytes(connected, _NONCE, until)))
+    theirs = _receive_bytes(connected, _NONCE, until)
+    connected.sendall(proof(me, theirs))
     if not hmac.compare_digest(_receive_bytes(connected, 32, until), proof(other, nonce)):
         raise ConnectionRefusedError(errno.ECONNREFUSED, "it has another SITU_CLUSTER_KEY")
     connected.settimeout(None)
     connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     _detect_dead_peers(connected)
+    return _Codes(proof(me, b"messages" + nonce + theirs)), _Codes(
+        proof(other, b"messages" + theirs + nonce)
+    )
 
 
 class Channel:
@@ -113,33 +137,57 @@ class Channel:
 
     def __init__(self, connected, accepted=False):
         self._socket, self._lock = connected, threading.Lock()
+        self._sent = self._received = None  # their codes; the kernel protects Unix sockets
         try:
             if connected.family == socket.AF_UNIX:
                 _check_user(connected)
             else:
-                _authenticate(connected, *[b"client", b"server"][:: -1 if accepted else 1])
+                names = [b"client", b"server"][:: -1 if accepted else 1]
+                self._sent, self._received = _authenticate(connected, *names)
         except BaseException:
             connected.close()
             raise
 
     def send(self, *message):
-        """Sends a tuple; OSError where the other end is gone."""
-        data = pickle.dumps(message, 5)
+        """Sends a message of wire_format.py, its kind and its fields.
+
+        Raises:
+          OSError: the other end is gone.
+          TypeError: a field cannot be sent.
+        """
+        parts = wire_format.encode(message)
+        small = [_LENGTH.pack(sum(map(len, parts)))]
         with self._lock:
-            self._socket.sendall(_LENGTH.pack(len(data)))
-            self._socket.sendall(data)
+            if self._sent is not None:
+                parts.append(self._sent.next(small + parts))
+            for part in parts:
+                if len(part) < _SMALL:
+                    small.append(part)
+                    continue
+                self._socket.sendall(b"".join(small))
+                self._socket.sendall(part)
+                small = []
+            self._socket.sendall(b"".join(small))
 
     def receive(self):
-        """The next tuple; EOFError where the other end is gone, or sends something else."""
-        (length,) = _LENGTH.unpack(self._exactly(_LENGTH.size))
+        """Returns the next message; wire_format.check checks its fields.
+
+        Raises:
+          EOFError: the other end is gone (without a text), or sends something else.
+        """
+        size = self._exactly(_LENGTH.size)
+        (length,) = _LENGTH.unpack(size)
+        if length > _LONGEST:
+            raise EOFError(f"a message of {length} bytes")
         data = self._exactly(length)
+        if self._received is not None:
+            code = self._exactly(_Codes.SIZE)
+            if not hmac.compare_digest(self._received.next([size, data]), code):
+                raise EOFError("a message was changed on its way")
         try:
-            message = pickle.loads(data)
-        except Exception as error:  # pickle raises many types of errors
-            raise EOFError(f"A message cannot be decoded: {error}") from error
-        if not isinstance(message, tuple) or not message:
-            raise EOFError("A message is not a tuple.")
-        return message
+            return wire_format.decode(data)
+        except ValueError as error:
+            raise EOFError(str(error)) from None
 
     def _exactly(self, count):
         """Receives `count` bytes. Memory grows with what arrives: a length may be wrong."""

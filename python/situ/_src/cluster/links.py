@@ -5,7 +5,7 @@ import os
 import threading
 import time
 
-from situ._src.cluster import channel, service
+from situ._src.cluster import channel, service, wire_format
 from situ._src.cluster.steps import Step, deadline_error
 from situ._src.framework import errors, logs
 
@@ -51,7 +51,8 @@ class Link:
         self._channel = reach(address, task, timeout_ms)
         try:
             self._channel.send("hello", scope, service.addresses())
-            _, self.process, self.info = self._channel.receive()
+            _, self.process, self.info = wire_format.check(self._channel.receive())
+            self.info = service.description_of(self.info)
         except (EOFError, OSError):
             raise self.unavailable() from None
         threading.Thread(target=self._read, daemon=True, name=f"link to {address}").start()
@@ -65,7 +66,7 @@ class Link:
     def _read(self):
         while True:
             try:
-                kind, *message = self._channel.receive()
+                kind, *message = wire_format.check(self._channel.receive())
             except EOFError:
                 self.lost = True
                 if self.run is not None:
@@ -90,6 +91,10 @@ class Link:
         self._channel.close()
 
 
+def _serialized(config):
+    return None if config is None else config.SerializeToString()
+
+
 class Run(Step):
     """A run of a cut, as the session sees it: the parts of servers, by process."""
 
@@ -105,7 +110,7 @@ class Run(Step):
             return
         self._started.wait()  # a server that does not know of the run would drop the tensor
         try:
-            self._links[to].send("tensor", key, value)
+            self._links[to].send("tensor", to, key, value)
         except errors.OpError as error:
             self.fail(error)
 
@@ -123,7 +128,7 @@ class Run(Step):
             for process, link in self._links.items():
                 link.run = self
                 own = None if number in link.told else cut.for_place(process)
-                link.send("run", number, own, config, feeds, self.timeout_ms)
+                link.send("run", number, own, _serialized(config), feeds, self.timeout_ms)
                 link.told.add(number)
         finally:
             self._started.set()

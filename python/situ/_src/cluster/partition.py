@@ -161,7 +161,7 @@ def source_of(graph, home, device_task):
 
 
 class Cut:
-    """What a run needs of a source, by place (a process, or a rank); picklable."""
+    """What a run needs of a source, by place (a process, or a rank)."""
 
     def __init__(self, source, place_of, client, fetches, feeds):
         names = [f.partition(":")[0] for f in fetches if f not in feeds]
@@ -190,17 +190,23 @@ class Cut:
         return {p for p in self.places.values() if p is not None}
 
     def for_place(self, place):
-        """The same without the attributes of nodes that run elsewhere."""
-        new = object.__new__(Cut)
-        new.__dict__.update(self.__dict__)
-        new.nodes = [
+        """Returns the fields of the cut for a message, without the attributes of nodes that run
+        elsewhere; the nodes are JSON text."""
+        nodes = [
             n
             if self.places[n["name"]] in (None, place)
             else {"name": n["name"], "op": n["op"], "input": n.get("input", [])}
             for n in self.nodes
         ]
-        if not any("func" in a for n in new.nodes for a in n.get("attr", {}).values()):
-            new.functions = b""
+        calls = any("func" in a for n in nodes for a in n.get("attr", {}).values())
+        functions = self.functions if calls else b""
+        return {**self.__dict__, "nodes": json.dumps(nodes).encode(), "functions": functions}
+
+    @staticmethod
+    def from_fields(fields):
+        """Returns the cut that for_place returned the fields of."""
+        new = object.__new__(Cut)
+        new.__dict__.update(fields, nodes=json.loads(fields["nodes"]))
         return new
 
 

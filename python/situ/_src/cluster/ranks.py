@@ -4,12 +4,10 @@ runs its own part.
 
 Every rank must run the same fetches in the same order."""
 
-import pickle
-
 import numpy
 
 import _situ
-from situ._src.cluster import partition, processes
+from situ._src.cluster import partition, processes, wire_format
 from situ._src.cluster.messages import receive, send
 from situ._src.framework.device_spec import DeviceSpec
 from situ._src.framework.dtypes import as_dtype
@@ -50,11 +48,13 @@ class RankEdges:
 
 
 def _packed(array):
-    return numpy.frombuffer(pickle.dumps(array), numpy.uint8)
+    return numpy.frombuffer(
+        b"".join(wire_format.encode((wire_format.as_array(array),))), numpy.uint8
+    )
 
 
 def _unpacked(array):
-    return pickle.loads(array.tobytes())
+    return wire_format.decode(array.tobytes())[0]
 
 
 class RankParts:

@@ -16,8 +16,8 @@ import time
 import uuid
 
 import _situ
-from situ._src.cluster import channel, steps, task_states
-from situ._src.cluster.partition import Part
+from situ._src.cluster import channel, steps, task_states, wire_format
+from situ._src.cluster.partition import Cut, Part
 from situ._src.framework import device_lib, errors, logs, protos
 
 PROCESS = uuid.uuid4().hex  # names this process among those of a cluster
@@ -206,35 +206,44 @@ class _Connection:
     """A connection of a session in another process; it runs one step at a time."""
 
     def __init__(self, connected, server):
-        self._channel, self._server, self._step = connected, server, None
+        self._channel, self._server, self._step = connected, server, steps.Step(None)
         self._runs, self._scope = queue.SimpleQueue(), None
 
     def serve(self):
         """Handles messages until the session disconnects."""
         try:
             while True:
-                kind, *message = self._channel.receive()
+                kind, *message = wire_format.check(self._channel.receive())
                 handler = getattr(self, f"_on_{kind}", None)
                 if handler is None:
-                    logs.warn("The connection of a session ends: unknown message %r", kind)
-                    return
+                    raise EOFError(f"a server does not expect a message {kind!r}")
                 handler(*message)
-        except (EOFError, OSError):
+        except (EOFError, TypeError, ValueError) as error:
+            if str(error):
+                logs.warn("The connection of a session ends: %s", error)
+        except OSError:
             pass
         finally:
-            if self._step is not None:
-                self._step.fail(errors.CancelledError(None, None, "The session has ended."))
+            self._step.fail(errors.CancelledError(None, None, "The session has ended."))
             self._runs.put(None)
             self._channel.close()
             if self._scope is not None:
                 self._server.group.leave(self._scope)
 
     def _on_hello(self, scope, callers):
+        if self._scope is not None:
+            raise EOFError("a session says hello twice")
         seen.update(callers)
         self._scope = scope
         self._server.group.enter(scope)
         devices = [dict(d, limit=device_lib.limit(d)) for d in _situ.devices()]
-        self._channel.send("hello", PROCESS, dict(self._server.describe(), devices=devices))
+        tasks = self._server.describe()
+        info = {
+            "task": list(tasks["task"]),
+            "addresses": [[*task, address] for task, address in tasks["addresses"].items()],
+            "devices": devices,
+        }
+        self._channel.send("hello", PROCESS, info)
         threading.Thread(target=self._work, daemon=True).start()
 
     def _on_watch(self):
@@ -251,10 +260,13 @@ class _Connection:
         def send(to, key, value):
             self._channel.send("tensor", to, key, value)
 
+        if config is not None:
+            config = protos.ConfigProto.FromString(config)
         self._step = steps.Step(send, timeout_ms)
         self._runs.put((self._step, number, cut, config, feeds))
 
-    def _on_tensor(self, key, value):
+    def _on_tensor(self, to, key, value):
+        del to  # this process
         self._step.put(key, value)
 
     def _on_cancel(self, message):
@@ -279,9 +291,22 @@ class _Connection:
     def _run(self, step, number, cut, config, feeds):
         group = self._server.group
         if cut is not None:
+            cut = Cut.from_fields(cut)
             group.register(self._scope, number, cut, self._server.task, config)
         part = group.part(self._scope, number)
         run_part(part, step, feeds, part.operations)
+
+
+def description_of(info):
+    """Returns the tasks of a cluster and the devices of one in the form of Server.describe."""
+    try:
+        return {
+            "task": tuple(info["task"]),
+            "addresses": {(job, index): address for job, index, address in info["addresses"]},
+            "devices": info["devices"],
+        }
+    except (KeyError, TypeError, ValueError):
+        raise EOFError("a server describes no tasks") from None
 
 
 def described(error):

@@ -7,6 +7,7 @@ import threading
 import time
 
 import _situ
+from situ._src.cluster import wire_format
 from situ._src.framework import errors
 from situ._src.framework.api import OPS
 from situ._src.framework.scopes import device
@@ -73,7 +74,7 @@ def transfer(token, arrays):
     kind, first, key = token.split(" ", 2)
     if kind == "receive":
         return [_here.step.take(key)]
-    _here.step.send(first, key, arrays[0])
+    _here.step.send(first, key, wire_format.as_array(arrays[0]))
     return []
 
 

@@ -9,7 +9,7 @@ disappears without saying so was killed: it may start again."""
 import threading
 import time
 
-from situ._src.cluster import channel
+from situ._src.cluster import channel, wire_format
 from situ._src.framework import logs
 
 RUNNING, JOINED, ENDED = "running", "joined", "ended"
@@ -120,7 +120,7 @@ class Watcher:
         try:
             opened.send("watch")
             while True:
-                _, self._state = opened.receive()
+                _, self._state = wire_format.check(opened.receive())
                 self._lost_at = None
         except (EOFError, OSError):
             if self._state == RUNNING and self._lost_at is None:
