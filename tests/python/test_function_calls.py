@@ -213,3 +213,14 @@ def test_results_stay_on_the_gpu(python):
         "[[199.0, 290.0], [435.0, 634.0]]",
         "(4,)",
     ], result.err
+
+
+def test_options_of_functions_are_checked():
+    feature = tf.autograph.experimental.Feature
+    function = tf.function(lambda x: x + 1, experimental_autograph_options=feature.ALL)
+    assert int(function(1)) == 2
+    tf.function(lambda x: x, experimental_attributes={"api_implements": "x"})
+    with pytest.raises(ValueError, match="Attribute name y is not supported by tf.function"):
+        tf.function(lambda x: x, experimental_attributes={"y": 1})
+    with pytest.raises(ValueError, match="must be a tf.autograph.experimental.Feature"):
+        tf.function(lambda x: x, experimental_autograph_options=("ALL",))

@@ -445,3 +445,65 @@ def test_variables_know_their_strategy():
     made = tf.distribute.MirroredStrategy(["GPU:0", "GPU:1"])
     with made.scope():
         assert tf.Variable(1.0).distribute_strategy is made
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_step_of_a_graph_is_an_operation(count):
+    with tf.Graph().as_default():
+        replicas = strategy(count)
+        with replicas.scope():
+            variable = tf.compat.v1.get_variable("x", initializer=[5.0])
+            sgd = tf.compat.v1.train.GradientDescentOptimizer(1.0)
+            step = replicas.run(lambda: sgd.minimize(lambda: variable / count, var_list=[variable]))
+        with tf.compat.v1.Session() as sess:
+            sess.run(tf.compat.v1.global_variables_initializer())
+            sess.run(step)
+            assert sess.run(variable).tolist() == [4.0]
+
+
+def test_the_scope_of_the_default_strategy_is_like_no_scope():
+    with tf.distribute.get_strategy().scope():
+        assert not tf.distribute.has_strategy()
+        assert not tf.distribute.in_cross_replica_context()
+        assert tf.distribute.get_replica_context().num_replicas_in_sync == 1
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_the_scale_of_a_loss_follows_all_replicas(count):
+    experimental = tf.compat.v1.mixed_precision
+    replicas = strategy(count)
+    with replicas.scope():
+        first, second = tf.Variable([1.0]), tf.Variable([2.0])
+        scale = experimental.DynamicLossScale(8.0, increment_period=2)
+        sgd = experimental.MixedPrecisionLossScaleOptimizer(
+            tf.compat.v1.train.MomentumOptimizer(0.5, 0.0), scale
+        )
+
+    def step(factor):
+        loss = lambda: (first + second) * factor / count
+        replicas.run(lambda: sgd.minimize(loss, var_list=[first, second]))
+        return float(scale()), first.numpy().tolist() + second.numpy().tolist()
+
+    assert step(1.0) == (8.0, [0.5, 1.5])
+    assert step(float("inf")) == (4.0, [0.5, 1.5])
+    assert step(1.0) == (4.0, [0.0, 1.0])
+    assert step(1.0) == (8.0, [-0.5, 0.5])
+
+
+def test_loss_scales():
+    experimental = tf.compat.v1.mixed_precision
+    fixed = experimental.FixedLossScale(4)
+    assert float(fixed()) == 4.0 and fixed.update([None])[1] is True
+    assert repr(fixed) == "FixedLossScale(4.0)"
+    with pytest.raises(ValueError, match="must be at least 1"):
+        experimental.FixedLossScale(0.5)
+    sgd = tf.compat.v1.train.GradientDescentOptimizer(1.0)
+    with pytest.raises(ValueError, match="loss_scale cannot be None"):
+        experimental.MixedPrecisionLossScaleOptimizer(sgd, None)
+    wrapped = experimental.enable_mixed_precision_graph_rewrite(sgd, 4)
+    with pytest.raises(ValueError, match="must not already be an instance of"):
+        experimental.enable_mixed_precision_graph_rewrite(wrapped)
+    experimental.disable_mixed_precision_graph_rewrite()
+    dynamic = experimental.DynamicLossScale(2.0**127, 1)
+    dynamic.update([tf.constant([1.0])])
+    assert float(dynamic()) == 2.0**127  # twice as much is infinite

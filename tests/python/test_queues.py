@@ -324,3 +324,103 @@ def test_data_sets_of_compressed_records_of_a_fixed_length(tmp_path, kind):
     assert read(10, 2, 1) == (whole, tf.errors.OutOfRangeError)
     late = (whole, tf.errors.DataLossError) if kind else ([], tf.errors.InvalidArgumentError)
     assert read(10, 2, 0) == late
+
+
+def _drained(batched):
+    """Runs a batch until the input ends."""
+    found = []
+    with tf.Session() as sess:
+        sess.run([tf.global_variables_initializer(), tf.local_variables_initializer()])
+        threads = tf.train.start_queue_runners(sess)
+        with pytest.raises(tf.errors.OutOfRangeError):
+            while True:
+                found.append(sess.run(batched))
+        for thread in threads:
+            thread.join(30)
+    return found
+
+
+def _counter(limit):
+    value = tf.Variable(0, dtype="int64")
+    return value.count_up_to(limit)
+
+
+def test_batches_of_sparse_tensors_have_one_more_dimension():
+    count = _counter(6)
+    sparse = tf.SparseTensor([[0]], [count], [count + 1])
+    dense, batched = tf.train.batch([count, sparse], 2)
+    assert batched.dense_shape.shape.as_list() == [2]
+    for step, (numbers, got) in enumerate(_drained([dense, batched])):
+        assert numbers.tolist() == got.values.tolist() == [2 * step, 2 * step + 1]
+        assert got.indices.tolist() == [[0, 0], [1, 0]]
+        assert got.dense_shape.tolist() == [2, 2 * step + 2]
+
+
+def test_rows_of_sparse_tensors_are_elements():
+    count = _counter(4)
+    rows = tf.SparseTensor([[0, 1], [1, 0]], [count, -count], [2, 3])
+    batched = tf.train.batch({"s": rows}, 2, enqueue_many=True)["s"]
+    values = [got.values.tolist() for got in _drained(batched)]
+    assert values == [[0, 0], [1, -1], [2, -2], [3, -3]]
+
+
+def test_elements_of_one_queue_agree():
+    sparse = tf.SparseTensor([[0]], [1], [2])
+    with pytest.raises(ValueError, match="Inconsistent SparseTensors list"):
+        tf.train.batch_join([[sparse], [tf.constant(1)]], 2)
+    with pytest.raises(TypeError, match="Expected types to be consistent: int32 vs. float32"):
+        tf.train.batch_join([[tf.constant(1)], [tf.constant(1.0)]], 2)
+    with pytest.raises(ValueError, match="must have the same keys"):
+        tf.train.batch_join([{"a": 1}, {"b": 1}], 2)
+    with pytest.raises(ValueError, match="Expected at least one"):
+        tf.train.batch([], 2)
+    with pytest.raises(ValueError, match="must be bigger than min_after_dequeue 5"):
+        tf.train.shuffle_batch([1], 2, 5, 5)
+    with pytest.raises(ValueError, match="Cannot infer Tensor's rank"):
+        tf.train.batch([tf.placeholder("float32")], 2)
+
+
+@pytest.mark.parametrize("make", ["maybe_batch", "maybe_batch_join"])
+def test_only_kept_elements_are_enqueued(make):
+    count = _counter(8)
+    tensors = [count] if make == "maybe_batch" else [[count]]
+    got = getattr(tf.train, make)(tensors, tf.equal(count % 2, 0), 2)
+    assert [b.tolist() for b in _drained(got)] == [[0, 2], [4, 6]]
+
+
+def test_a_vector_keeps_rows():
+    count = _counter(2)
+    rows = tf.stack([count, count + 10, count + 20])
+    sparse = tf.SparseTensor([[0, 0], [1, 0], [2, 0]], rows, [3, 1])
+    got = tf.train.maybe_batch([rows, sparse], [True, False, True], 2, enqueue_many=True)
+    found = _drained(got)
+    assert [dense.tolist() for dense, _ in found] == [[0, 20], [1, 21]]
+    assert [some.values.tolist() for _, some in found] == [[0, 20], [1, 21]]
+
+
+def test_shuffled_elements_can_be_left_out():
+    count = _counter(20)
+    got = tf.train.maybe_shuffle_batch([count], 2, 10, 2, count < 10)
+    assert sorted(v for b in _drained(got) for v in b.tolist()) == list(range(10))
+    with pytest.raises(ValueError, match="cannot be a vector when"):
+        tf.train.maybe_shuffle_batch_join([[count]], 2, 10, 2, [True, False])
+    with pytest.raises(ValueError, match="dimensions must be known"):
+        tf.train.maybe_batch([count], tf.placeholder("bool"), 2)
+
+
+def test_sparse_tensors_as_strings():
+    sparse = tf.SparseTensor([[0, 1], [2, 0]], ["a", "b"], [3, 4])
+    one, many = tf.io.serialize_sparse(sparse), tf.io.serialize_many_sparse(sparse)
+    assert one.shape.as_list() == [3] and many.shape.as_list() == [None, 3]
+    stacked = tf.io.deserialize_many_sparse(tf.stack([one, one]), "string", rank=2)
+    again = tf.io.deserialize_many_sparse(many, "string", rank=1)
+    assert stacked.shape.rank == 3
+    wrong = tf.io.deserialize_many_sparse(many, "float32")
+    with tf.Session() as sess:
+        a, b = sess.run([stacked, again])
+        with pytest.raises(tf.errors.InvalidArgumentError, match="Requested SparseTensor of type"):
+            sess.run(wrong)
+    assert b.indices.tolist() == [[0, 1], [2, 0]] and b.values.tolist() == [b"a", b"b"]
+    assert b.dense_shape.tolist() == [3, 4]
+    assert a.indices.tolist() == [[0, 0, 1], [0, 2, 0], [1, 0, 1], [1, 2, 0]]
+    assert a.dense_shape.tolist() == [2, 3, 4]

@@ -211,22 +211,29 @@ def default_strategy():
     return _default[0]
 
 
+def _scoped():
+    """Returns the strategy of the current scope; None in that of the default strategy, which is
+    like no scope."""
+    found = variable.strategy()
+    return None if isinstance(found, _Default) else found
+
+
 @export("distribute.get_strategy", v1="distribute.get_distribution_strategy")
 def get_strategy():
     """Returns the current strategy; a strategy of one replica if there is none."""
-    return variable.strategy() or default_strategy()
+    return _scoped() or default_strategy()
 
 
 @export("distribute.has_strategy", v1="distribute.has_distribution_strategy")
 def has_strategy():
-    """Returns whether a strategy is in scope."""
-    return variable.strategy() is not None
+    """Returns whether a strategy is in scope, other than that of one replica."""
+    return _scoped() is not None
 
 
 @export("distribute.in_cross_replica_context")
 def in_cross_replica_context():
     """Returns whether the program is in the scope of a strategy but not in a replica."""
-    return variable.strategy() is not None and place.mode != "replica"
+    return _scoped() is not None and place.mode != "replica"
 
 
 @export("distribute.get_replica_context")
@@ -234,7 +241,7 @@ def get_replica_context():
     """Returns the current replica context; None in cross-replica context."""
     if place.mode == "replica":
         return ReplicaContext(place.run.strategy, place.index)
-    if variable.strategy() is not None:
+    if _scoped() is not None:
         return None
     return default_strategy().replica_context
 

@@ -73,6 +73,7 @@ class Run:
             or self.strategy.cross_device_ops is not None
             or getattr(optimizer, "global_clipnorm", None)
             or getattr(optimizer, "use_ema", False)
+            or getattr(optimizer, "_uses_all_gradients", False)
         ):
             return False
         return all(

@@ -264,7 +264,7 @@ class Strategy:
         """Calls fn for the first replicas with their arguments and returns a list of results.
         may_synchronize: they may use collectives."""
         graph, result = _situ.current_graph(), []
-        if graph is not None and not graph.building_function and len(parts) > 1:
+        if graph is not None and not graph.building_function:
             return self.build_towers(fn, parts)
         run = Run(self, len(parts))
         with variable.strategy_scope(self):

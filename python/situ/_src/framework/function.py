@@ -4,12 +4,13 @@ and shapes, and runs these graphs."""
 
 from __future__ import annotations
 
+import enum
 import functools
 import inspect
 import weakref
 
 import _situ
-from situ._src.framework import keywords, nest, tensor_shape, traces
+from situ._src.framework import nest, tensor_shape, traces
 from situ._src.framework.api import export
 from situ._src.framework.concrete_function import ConcreteFunction
 from situ._src.framework.concrete_function import is_tensor as _is_tensor
@@ -276,6 +277,39 @@ class Function(_situ.Function):
         return lambda: self._traces.count
 
 
+@export("autograph.experimental.Feature")
+class Feature(enum.Enum):
+    """Conversions of AutoGraph that tf.function can be asked for."""
+
+    ALL = "ALL"
+    AUTO_CONTROL_DEPS = "AUTO_CONTROL_DEPS"
+    ASSERT_STATEMENTS = "ASSERT_STATEMENTS"
+    BUILTIN_FUNCTIONS = "BUILTIN_FUNCTIONS"
+    EQUALITY_OPERATORS = "EQUALITY_OPERATORS"
+    LISTS = "LISTS"
+    NAME_SCOPES = "NAME_SCOPES"
+
+
+_ATTRIBUTES = frozenset(
+    """api_implements api_preferred_device _disable_acd disable_summaries_at_runtime go_backwards
+    _implements experimental_ints_on_device _noinline runtime_constant_optimization
+    _tf_data_function time_major _OutputsOnOpDevice""".split()
+)
+
+
+def _check_options(options, attributes):
+    """Raises a ValueError for options of AutoGraph or attributes that TensorFlow does not know."""
+    for option in options if isinstance(options, (list, tuple, set)) else [options]:
+        if option is not None and not isinstance(option, Feature):
+            raise ValueError(
+                "experimental_autograph_options must be a tf.autograph.experimental.Feature or a "
+                f"tuple of them, but contains {option!r}."
+            )
+    for name in attributes or ():
+        if name not in _ATTRIBUTES:
+            raise ValueError(f"Attribute name {name} is not supported by tf.function.")
+
+
 @export("function")
 def function(
     func: Callable | None = None,
@@ -287,6 +321,7 @@ def function(
     experimental_compile=None,
     jit_compile: bool | None = None,
     reduce_retracing: bool = False,
+    experimental_attributes: dict | None = None,
 ) -> Callable:
     """Compiles a Python function into a callable graph.
 
@@ -298,25 +333,27 @@ def function(
         for them on each device.
       autograph: whether Python control flow that depends on tensors becomes operations.
       experimental_implements: has no effect: a name for converters such as TensorFlow Lite.
-      experimental_autograph_options: not supported.
+      experimental_autograph_options: has no effect: a tf.autograph.experimental.Feature or a tuple
+        of them; AutoGraph converts all that it can.
       experimental_relax_shapes: as reduce_retracing.
       experimental_compile: has no effect: situ compiles every function.
       jit_compile: has no effect: situ compiles every function.
       reduce_retracing: whether a call with new shapes creates a trace for all shapes so far,
         which later calls with such shapes share.
+      experimental_attributes: has no effect: a dictionary of options for TensorFlow's runtime, of
+        which the names are checked.
 
     Returns:
       A callable that runs the graph, or a decorator if `func` is None.
 
     Raises:
+      ValueError: if the name of an attribute is unknown, or an option is not a Feature.
       ValueError: when called, if the function creates variables after its first call.
       TypeError: when called, if the arguments do not fit the function or `input_signature`.
     """
     del experimental_implements  # a name for converters such as TensorFlow Lite
     del experimental_compile, jit_compile  # every function is compiled
-    keywords.unsupported(
-        "tf.function", experimental_autograph_options=(experimental_autograph_options, None)
-    )
+    _check_options(experimental_autograph_options, experimental_attributes)
     relax = bool(reduce_retracing or experimental_relax_shapes)
     if func is None:
         return lambda f: Function(f, input_signature, autograph=autograph, relax=relax)

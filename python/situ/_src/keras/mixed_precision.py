@@ -288,6 +288,8 @@ class LossScaleOptimizer:
       ValueError: If initial_scale is not positive, or is missing although dynamic is False.
     """
 
+    _uses_all_gradients = True  # one step decides for all variables
+
     def __init__(
         self,
         inner_optimizer,

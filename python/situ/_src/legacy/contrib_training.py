@@ -15,7 +15,7 @@ from situ._src.framework.api import BOTH, V1, export
 from situ._src.framework.graph import GraphKeys, get_default_graph
 from situ._src.framework.graph import scope as name_scope
 from situ._src.framework.tensor_shape import as_shape
-from situ._src.legacy import queue_input, queue_runner, queues
+from situ._src.legacy import queue_batch, queue_runner, queues
 from situ._src.ops import control_flow_ops
 from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
 from situ._src.summary import summary_ops
@@ -335,7 +335,7 @@ def bucket(
     Returns:
       (index of the bucket, batch).
     """
-    form = queue_input._Form(tensors)
+    form = queue_batch._Form(tensors, False)
     with name_scope(name, "bucket"):
         flat = form.flat(tensors)
         which = cast(convert_to_tensor(which_bucket), "int32")
@@ -453,7 +453,7 @@ def bucket_by_sequence_length(
     which = op(
         "Sum", cast(op("GreaterEqual", length, constant(list(bucket_boundaries))), "int32"), [0]
     )
-    form = queue_input._Form(tensors)
+    form = queue_batch._Form(tensors, False)
     _, result = bucket(
         [length, *form.flat(tensors)],
         which,
