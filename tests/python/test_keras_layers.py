@@ -91,3 +91,19 @@ def test_unknown_arguments():
         tf.keras.layers.Dense(1, activation="wave")
     with pytest.raises(ValueError, match="last dimension"):
         tf.keras.layers.Dense(1)(tf.keras.Input((None,)))
+
+
+def test_convolution_op_can_be_overridden_and_called():
+    class Ones(tf.keras.layers.Conv2D):
+        def convolution_op(self, inputs, kernel):
+            return super().convolution_op(inputs, kernel * 0 + 1.0)
+
+    class Twos(tf.keras.layers.Conv1D):
+        def call(self, inputs):
+            return self.convolution_op(inputs, self.kernel * 0 + 2.0) + self.bias
+
+    x = np.arange(18.0, dtype="f").reshape(1, 3, 3, 2)
+    assert Ones(1, 3)(x).numpy().ravel().tolist() == [153.0]
+    groups = Ones(2, 2, groups=2)(x).numpy().ravel()
+    assert groups.tolist() == [16, 20, 24, 28, 40, 44, 48, 52]
+    assert Twos(1, 3)(x[0]).numpy().ravel().tolist() == [30, 102, 174]

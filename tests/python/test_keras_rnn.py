@@ -164,3 +164,23 @@ def test_constants_of_both_directions():
 def test_configuration_keeps_outputs_of_masked_steps():
     layer = L.LSTM(2, zero_output_for_mask=True)
     assert type(layer).from_config(layer.get_config()).zero_output_for_mask
+
+
+def test_subclasses_of_cells_compute_themselves():
+    class Doubled(tf.keras.layers.LSTMCell):
+        def call(self, inputs, states, training=None):
+            output, states = super().call(inputs, states, training=training)
+            return 2 * output, states
+
+    class Ones(tf.keras.layers.GRUCell):
+        def get_initial_state(self, inputs=None, batch_size=None, dtype=None):
+            return tf.ones([batch_size, self.units])
+
+    x = tf.ones([2, 3, 4])
+    same = {"kernel_initializer": "ones", "recurrent_initializer": "zeros"}
+    plain = tf.keras.layers.RNN(tf.keras.layers.LSTMCell(3, **same))(x)
+    doubled = tf.keras.layers.RNN(Doubled(3, **same))(x)
+    np.testing.assert_allclose(doubled, 2 * plain, rtol=1e-6)
+    still = {"kernel_initializer": "zeros", "recurrent_initializer": "zeros"}
+    # The update gate is 1/2 in each of three steps.
+    np.testing.assert_allclose(tf.keras.layers.RNN(Ones(2, **still))(x), np.full((2, 2), 0.125))

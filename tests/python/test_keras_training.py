@@ -472,3 +472,65 @@ def test_history_of_a_list_of_callbacks():
     listed = tf.keras.callbacks.CallbackList(add_history=True, model=model)
     model.fit(np.ones((2, 1)), np.ones((2, 1)), callbacks=listed, verbose=0)
     assert len(model.history.history["loss"]) == 1
+
+
+def test_overridden_losses_are_logged():
+    class Total(keras.Model):
+        def __init__(self, extra):
+            super().__init__()
+            self.extra, self.dense = extra, keras.layers.Dense(1, kernel_initializer="zeros")
+
+        def call(self, x):
+            return self.dense(x)
+
+        def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
+            if self.extra is None:
+                return 0 * tf.reduce_sum(y_pred) + 7.0
+            return super().compute_loss(x, y, y_pred, sample_weight) + self.extra
+
+    model = Total(None)
+    model.compile("sgd", "mse")
+    assert model.fit(X, Y, verbose=0).history["loss"] == [7.0]
+    assert model.evaluate(X, Y, verbose=0) == 7.0
+    plain, more = Total(0.0), Total(100.0)
+    for each in (plain, more):
+        each.compile(keras.optimizers.SGD(0.0), "mse")
+    assert more.evaluate(X, Y, verbose=0) == pytest.approx(
+        plain.evaluate(X, Y, verbose=0) + 100, 1e-5
+    )
+
+
+def test_overridden_train_functions_are_called():
+    calls = []
+
+    class Returned(keras.Sequential):
+        def make_train_function(self, force=False):
+            usual = super().make_train_function(force)
+
+            def train(iterator):
+                calls.append("train")
+                return {**usual(iterator), "more": tf.constant(2.0)}
+
+            return train
+
+    class Kept(keras.Sequential):
+        def make_test_function(self, force=False):
+            self.test_function = lambda iterator: {"size": tf.size(next(iterator)[0])}
+
+    model = Returned([keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    assert model.fit(X, Y, batch_size=4, verbose=0).history["more"] == [2.0]
+    assert calls == ["train", "train"]
+    model = Kept([keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    assert model.evaluate(X, Y, batch_size=8, verbose=0, return_dict=True) == {"size": 8}
+
+
+def test_losses_with_a_call_of_their_own():
+    class Own(keras.losses.Loss):
+        def __call__(self, y_true, y_pred, sample_weight=None):
+            return tf.reduce_sum(y_pred) * 0 + 11.0
+
+    model = line()
+    model.compile("sgd", Own())
+    assert model.fit(X, Y, verbose=0).history["loss"] == [11.0]

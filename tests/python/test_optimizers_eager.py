@@ -200,3 +200,31 @@ def test_beta_of_ftrl(shrinkage, want):
     for _ in range(2):
         optimizer.apply_gradients([(tf.constant([0.4, -0.6]), var)])
     np.testing.assert_allclose(var, want, rtol=1e-5, atol=1e-6)
+
+
+def test_subclasses_override_update_step():
+    class Signs(tf.keras.optimizers.SGD):  # of Keras 3
+        def update_step(self, gradient, variable, learning_rate):
+            variable.assign_sub(tf.sign(gradient) * learning_rate)
+
+    class Halves(tf.keras.optimizers.Adam):  # of Keras 2
+        def update_step(self, gradient, variable):
+            super().update_step(0.5 * gradient, variable)
+
+    class Counted(tf.keras.optimizers.Optimizer):
+        def __init__(self):
+            super().__init__(name="counted")
+
+        def update_step(self, gradient, variable):
+            variable.assign_add(gradient * 0 + 3.0)
+
+    values = {}
+    for make in (lambda: Signs(0.25), lambda: Halves(0.5, epsilon=1.0), Counted):
+        optimizer, var = make(), tf.Variable([1.0, -2.0])
+        optimizer.apply_gradients([(tf.constant([4.0, -6.0]), var)])
+        values[type(optimizer)] = var.numpy()
+    np.testing.assert_allclose(values[Signs], [0.75, -1.75])
+    np.testing.assert_allclose(values[Counted], [4.0, 1.0])
+    var = tf.Variable([1.0, -2.0])
+    tf.keras.optimizers.Adam(0.5, epsilon=1.0).apply_gradients([(tf.constant([2.0, -3.0]), var)])
+    np.testing.assert_allclose(values[Halves], var, rtol=1e-6)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """compile_utils.py: the losses and metrics of compile, matched to the outputs of a model."""
 
+import contextlib
+
 from situ._src.framework import nest, style
 from situ._src.keras import composite, context, loss_classes, losses, metrics, mixed_precision
 from situ._src.ops.array_ops import cast, convert_to_tensor, op, shape
@@ -113,6 +115,7 @@ class LossesContainer:
         self._loss, self._weights = loss, loss_weights
         self._losses = self._parts = None
         self._total = metrics.Mean("loss")
+        self._is_replaced = False
 
     @property
     def metrics(self):
@@ -146,8 +149,7 @@ class LossesContainer:
                 continue
             y, p = matched(y, p)
             _check_target(loss, y, p)
-            each = loss.values(y, p, w)
-            value = loss_classes.reduce_values(each, "sum" if loss.reduction == "sum" else "auto")
+            value = _value(loss, y, p, w)
             size = size if size is not None else batch_size(p)
             scaled = value if share is None or loss.reduction == "sum" else value * share
             if self._parts[i] is not None:
@@ -161,12 +163,36 @@ class LossesContainer:
             reported.append(penalty)
         if not values:
             return convert_to_tensor(0.0)
-        self._total.update_state(_sum(reported), sample_weight=size if size is not None else 1.0)
+        if not self._is_replaced:
+            weight = size if size is not None else 1.0
+            self._total.update_state(_sum(reported), sample_weight=weight)
         return _sum(values)
+
+    @contextlib.contextmanager
+    def replaced(self):
+        """Leaves the mean of the total to `track` while a subclass computes its own loss."""
+        self._is_replaced = True
+        try:
+            yield
+        finally:
+            self._is_replaced = False
+
+    def track(self, loss, y_pred):
+        """Updates the mean of the total with a loss that a subclass computed."""
+        sizes = [batch_size(p) for p in nest.flatten(y_pred)[:1]]
+        self._total.update_state(loss, sample_weight=sizes[0] if sizes else 1.0)
 
     def reset_state(self):
         for metric in self.metrics:
             metric.reset_state()
+
+
+def _value(loss, y_true, y_pred, sample_weight):
+    """Returns the value of one loss, which a subclass of a program may compute itself."""
+    if type(loss).__call__ is not loss_classes.Loss.__call__:
+        return loss(y_true, y_pred, sample_weight=sample_weight)
+    each = loss.values(y_true, y_pred, sample_weight)
+    return loss_classes.reduce_values(each, "sum" if loss.reduction == "sum" else "auto")
 
 
 def _sum(values):

@@ -128,8 +128,6 @@ class Custom:
 
     def _apply(self, grad, var, rate):
         del rate  # an optimizer of the program reads its own learning rate
-        if hasattr(type(self), "update_step"):
-            return self.update_step(grad, var)
         if not hasattr(type(self), "_resource_apply_dense"):
             raise NotImplementedError(
                 f"{type(self).__name__}: an optimizer of your own gives update_step(gradient, "

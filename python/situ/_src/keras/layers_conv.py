@@ -89,14 +89,26 @@ class _Conv(Weighted):
             dilations=self.dilation_rate,
         )
 
+    def convolution_op(self, inputs, kernel):
+        """Convolves inputs with a kernel, without bias and activation. Subclasses may override it
+        or call it with a kernel of their own.
+
+        Args:
+          inputs: The inputs of the layer.
+          kernel: A kernel of the shape of `self.kernel`.
+
+        Returns:
+          The outputs.
+        """
+        if self.groups == 1:
+            return self.convolve(inputs, kernel)
+        axis = 1 if self.is_channels_first() else inputs.shape.rank - 1
+        parts = op("Split", axis, inputs, num_split=self.groups)
+        kernels = op("Split", self.rank + 1, kernel, num_split=self.groups)
+        return op("ConcatV2", [self.convolve(p, k) for p, k in zip(parts, kernels)], axis)
+
     def call(self, inputs):
-        if self.groups > 1:
-            axis = 1 if self.is_channels_first() else inputs.shape.rank - 1
-            parts = op("Split", axis, inputs, num_split=self.groups)
-            kernels = op("Split", self.rank + 1, self.kernel, num_split=self.groups)
-            outputs = op("ConcatV2", [self.convolve(p, k) for p, k in zip(parts, kernels)], axis)
-            return self.bias_and_activation(outputs)
-        return self.bias_and_activation(self.convolve(inputs, self.kernel))
+        return self.bias_and_activation(self.convolution_op(inputs, self.kernel))
 
     def get_config(self):
         return {

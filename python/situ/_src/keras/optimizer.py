@@ -4,6 +4,7 @@ apply_gradients; subclasses are in optimizers.py."""
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import _situ
@@ -394,6 +395,28 @@ class Optimizer(Accumulating, Averaged, Custom):
             return self._accumulate(pairs, name)
         return self._apply_pairs(pairs, name)
 
+    def update_step(self, gradient, variable, learning_rate=None):
+        """Changes a variable by its gradient; subclasses may override it.
+
+        Args:
+          gradient: The gradient.
+          variable: The variable.
+          learning_rate: The learning rate; default: the current one.
+
+        Returns:
+          An operation in graph mode.
+        """
+        rate = self._current_learning_rate() if learning_rate is None else learning_rate
+        return self._apply(gradient, variable, rate)
+
+    def _step(self, gradient, variable, rate):
+        """Calls update_step: that of Keras 3 takes the learning rate, that of Keras 2 does not."""
+        if type(self).update_step is Optimizer.update_step:
+            return self._apply(gradient, variable, rate)
+        if len(inspect.signature(self.update_step).parameters) > 2:
+            return self.update_step(gradient, variable, rate)
+        return self.update_step(gradient, variable)
+
     def _apply_pairs(self, pairs, name):
         """Changes each variable by its gradient; returns what apply_gradients does."""
         pairs = self._clip_gradients(pairs)
@@ -405,7 +428,7 @@ class Optimizer(Accumulating, Averaged, Custom):
                 if self.weight_decay:
                     shrink = cast(rate, var.dtype.base_dtype) * self.weight_decay
                     done.append(var.assign_sub(var * shrink))
-                done.append(self._apply(grad, var, rate))
+                done.append(self._step(grad, var, rate))
         done += self._average(done)
         for _, var in pairs:
             with colocate_with_variable(var):

@@ -149,7 +149,7 @@ class RNN(Layer):
                 self.cell.state_size, [convert_to_tensor(v) for v in self._states]
             )
         maker = getattr(self.cell, "get_initial_state", None)
-        if maker is not None and not isinstance(self.cell, Cell):
+        if maker is not None and not rnn_cells.is_plain(self.cell):
             batch = inputs.shape.as_list()[0]
             return maker(
                 inputs=inputs,
@@ -172,7 +172,7 @@ class RNN(Layer):
     def _stepper(self, inputs, states, training, constants):
         """Returns the inputs, projected for all steps at once, and the function of one step."""
         cell = self.cell
-        if not isinstance(cell, Cell):
+        if not rnn_cells.is_plain(cell):
             kwargs = {"training": training} if "training" in cell._signature() else {}
             if constants is not None:
                 kwargs["constants"] = constants

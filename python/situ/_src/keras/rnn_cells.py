@@ -37,6 +37,16 @@ class ForgetBias:
         return constant(first, dtype)
 
 
+def is_plain(cell):
+    """Returns whether a cell is one of Keras that computes as Keras defines it, so that its inputs
+    can be projected for all steps at once: a subclass of a program may override its methods."""
+    return isinstance(cell, Cell) and all(
+        getattr(type(cell), name).__module__.startswith("situ.")
+        for name in ("__call__", "call", "get_initial_state")
+        if hasattr(type(cell), name)
+    )
+
+
 class Cell(Layer):
     """Base class of cells with a kernel of the inputs, a kernel of the state and a bias, for
     GATES gates.

@@ -204,6 +204,15 @@ class Training:
             y, y_pred, sample_weight, regularization_losses=self.losses, model=self
         )
 
+    def _tracked_loss(self: Any, x, y, y_pred, sample_weight):
+        """Returns compute_loss; "loss" of the logs is what a subclass returns from it."""
+        if type(self).compute_loss is Training.compute_loss:
+            return self.compute_loss(x, y, y_pred, sample_weight)
+        with self.compiled_loss.replaced():
+            loss = self.compute_loss(x, y, y_pred, sample_weight)
+        self.compiled_loss.track(loss, y_pred)
+        return loss
+
     def compute_metrics(self: Any, x: Any, y: Any, y_pred: Any, sample_weight: Any = None):
         """Updates the metrics of compile and returns the results of all metrics.
 
@@ -240,7 +249,7 @@ class Training:
         x, y, sample_weight = data_adapter.unpack(data)
         with BOTH["GradientTape"]() as tape:
             y_pred = self(x, training=True)
-            loss = self.compute_loss(x, y, y_pred, sample_weight)
+            loss = self._tracked_loss(x, y, y_pred, sample_weight)
             if hasattr(self.optimizer, "scale_loss"):
                 loss = self.optimizer.scale_loss(loss)
         trained = self.trainable_variables
@@ -259,7 +268,7 @@ class Training:
         """
         x, y, sample_weight = data_adapter.unpack(data)
         y_pred = self(x, training=False)
-        self.compute_loss(x, y, y_pred, sample_weight)
+        self._tracked_loss(x, y, y_pred, sample_weight)
         return self.compute_metrics(x, y, y_pred, sample_weight)
 
     def predict_step(self, data):
@@ -275,9 +284,25 @@ class Training:
         return self(x, training=False)
 
     def make_train_function(self, force: bool = False):
-        """Returns a function of an iterator that trains on its next batch."""
+        """Returns a function of an iterator that trains on its next batch; subclasses may override
+        it."""
         del force  # each call returns a new function
         return lambda iterator: self._programs.run("train", next(iterator))
+
+    def make_test_function(self, force: bool = False):
+        """Returns a function of an iterator that evaluates its next batch; subclasses may override
+        it."""
+        del force  # each call returns a new function
+        return lambda iterator: self._programs.run("test", next(iterator))
+
+    def _step_function(self, kind):
+        """Returns the function of a batch that runs a step of a kind ("train" or "test")."""
+        name = f"make_{kind}_function"
+        if getattr(type(self), name) is getattr(Training, name):
+            return lambda batch: self._programs.run(kind, batch)
+        made = getattr(self, name)()  # Keras 2 uses the result, Keras 3 the attribute
+        made = made if callable(made) else getattr(self, f"{kind}_function")
+        return lambda batch: made(iter([batch]))
 
     def _needs_compile(self):
         if not self._is_compiled:
@@ -408,10 +433,11 @@ class Training:
         if getattr(self._strategy, "schedules_steps", False):
             return self._scheduled_steps(kind, batches, begin, end)
         logs, step, count = None, -1, self._steps_per_execution
+        run = self._step_function(kind)
         for step, batch in enumerate(batches):
             if step % count == 0:
                 begin(step)
-            logs = self._programs.run(kind, batch)
+            logs = run(batch)
             if (step + 1) % count == 0:
                 end(step, logs)
                 if kind == "train" and self.stop_training:
