@@ -2,6 +2,8 @@
 """test_data_experimental.py: options, snapshots, NumPy iterators and transformations of
 tf.data.experimental."""
 
+import sqlite3
+
 import numpy as np
 import pytest
 
@@ -97,3 +99,82 @@ def test_transformations():
     assert [(int(e["a"]), bool(e["valid"])) for e in padded] == [(1, True), (2, True), (0, False)]
     handle = experimental.to_variant(Dataset.range(3))
     assert values(experimental.from_variant(handle, tf.TensorSpec([], tf.int64))) == [0, 1, 2]
+
+
+@pytest.fixture(name="database")
+def _database(tmp_path):
+    path = str(tmp_path / "rows.sqlite")
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE t (a INTEGER, b FLOAT, c VARCHAR(9))")
+    rows = [(1, 2.5, "x"), (300, None, "7z"), (0, 3.0, "\0")]
+    connection.executemany("INSERT INTO t VALUES (?, ?, ?)", rows)
+    connection.commit()
+    connection.close()
+    return path
+
+
+def _queried(path, query, types):
+    found = tf.data.experimental.SqlDataset("sqlite", path, query, types)
+    return [tuple(v.numpy() for v in tf.nest.flatten(row)) for row in found]
+
+
+def test_rows_of_a_database(database):
+    rows = _queried(database, "SELECT a, b, c FROM t", ("int64", "float64", "string"))
+    assert rows == [(1, 2.5, b"x"), (300, 0.0, b"7z"), (0, 3.0, b"\0")]
+    spec = tf.data.experimental.SqlDataset("sqlite", database, "", {"k": tf.int32}).element_spec
+    assert spec == {"k": tf.TensorSpec([], tf.int32)}
+
+
+def test_cells_are_converted_as_sqlite_does(database):
+    rows = _queried(database, "SELECT a, c, b, a FROM t", ("int8", "int32", "string", "bool"))
+    assert rows == [(1, 0, b"2.5", True), (44, 7, b"", True), (0, 0, b"3.0", False)]
+
+
+@pytest.mark.parametrize(
+    "driver, query, types, error, text",
+    [
+        ("sqlite", "SELECT a FROM t", ("int32", "int32"), "InvalidArgumentError", "columns in"),
+        ("sqlite", "SELECT q FROM t", ("int32",), "UnknownError", "no such column: q"),
+        ("mysql", "SELECT a FROM t", ("int32",), "InvalidArgumentError", "type, mysql, is not"),
+        ("sqlite", "SELECT a FROM t", ("float32",), "InvalidArgumentError", "must be one of"),
+    ],
+)
+def test_errors_of_queries(database, driver, query, types, error, text):
+    with pytest.raises(getattr(tf.errors, error), match=text):
+        list(tf.data.experimental.SqlDataset(driver, database, query, types))
+
+
+def test_batches_of_records_are_parsed():
+    def record(*values):
+        feature = tf.train.Feature(int64_list=tf.train.Int64List(value=values))
+        features = tf.train.Features(feature={"a": feature})
+        return tf.train.Example(features=features).SerializeToString()
+
+    parse = tf.data.experimental.parse_example_dataset({"a": tf.io.VarLenFeature("int64")})
+    records = tf.data.Dataset.from_tensor_slices([record(1), record(2, 3)])
+    (parsed,) = records.batch(2).apply(parse)
+    assert parsed["a"].values.numpy().tolist() == [1, 2, 3]
+    for wrong in (records, tf.data.Dataset.range(3).batch(2)):
+        with pytest.raises(TypeError, match="a dataset of vectors of strings"):
+            wrong.apply(parse)
+    with pytest.raises(ValueError, match="`features` is required"):
+        tf.data.experimental.parse_example_dataset(None)
+
+
+@pytest.mark.parametrize("index", [-1, 3])
+def test_an_index_out_of_range(index):
+    with pytest.raises(tf.errors.OutOfRangeError, match=rf"Index out of range \[0, 3\):{index}"):
+        tf.data.experimental.at(tf.data.Dataset.range(3), index)
+
+
+def test_an_element_that_does_not_fit_does_not_end_a_generator():
+    def generator():
+        yield from ([1, 2], [3], "text", [4, 5])
+
+    found = iter(tf.data.Dataset.from_generator(generator, "int64", [2]))
+    assert next(found).numpy().tolist() == [1, 2]
+    for text in ("an element of shape", "could not be converted"):
+        with pytest.raises(tf.errors.InvalidArgumentError, match=text):
+            next(found)
+    assert next(found).numpy().tolist() == [4, 5]
+    assert list(found) == []

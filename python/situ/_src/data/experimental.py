@@ -14,9 +14,10 @@ from situ._src.data.dataset import (
 )
 from situ._src.data.iterators import Optional
 from situ._src.data.structure import DatasetSpec
-from situ._src.framework import device_spec
+from situ._src.framework import device_spec, errors
 from situ._src.framework.api import BOTH, OPS, export
 from situ._src.framework.nest import DATA
+from situ._src.framework.type_spec import TensorSpec
 from situ._src.ops.array_ops import convert_to_tensor
 
 for _prefix in ("data.", "data.experimental.", "contrib.data."):
@@ -133,7 +134,17 @@ def get_structure(dataset_or_iterator):
 
 @export("data.experimental.at")
 def at(dataset, index):
-    """Returns the element at an index."""
+    """Returns the element at an index.
+
+    Raises:
+      OutOfRangeError: Eagerly, if there is no such element.
+    """
+    if _situ.executing_eagerly():
+        index, count = int(index), int(dataset.cardinality())
+        if index < 0 or 0 <= count <= index:
+            raise errors.OutOfRangeError(
+                None, None, f"Index out of range [0, {max(count, 0)}):{index}"
+            )
     return dataset.skip(index).take(1).get_single_element()
 
 
@@ -270,3 +281,39 @@ def pad_to_cardinality(cardinality, mask_key="valid"):
         return marked.concatenate(filler.repeat(cardinality - count))
 
     return apply
+
+
+@export("data.experimental.parse_example_dataset")
+def parse_example_dataset(features, num_parallel_calls=1, deterministic=None):
+    """Returns a transformation that parses batches of serialized tf.Example records.
+
+    Args:
+      features: A dictionary of features, as of tf.io.parse_example.
+      num_parallel_calls: As of Dataset.map.
+      deterministic: As of Dataset.map.
+
+    Returns:
+      A function of a data set of vectors of strings.
+
+    Raises:
+      ValueError: If `features` is None.
+      TypeError: When applied, if the elements are not vectors of strings.
+    """
+    if features is None:
+        raise ValueError("Argument `features` is required, but not specified.")
+
+    def apply(dataset):
+        spec = dataset.element_spec
+        if not DATA.flatten(spec) == [spec] or not spec.is_compatible_with(_SERIALIZED):
+            raise TypeError("Input dataset should be a dataset of vectors of strings.")
+        parse = BOTH["io.parse_example"]
+        return dataset.map(
+            lambda serialized: parse(serialized, features),
+            num_parallel_calls=num_parallel_calls,
+            deterministic=deterministic,
+        )
+
+    return apply
+
+
+_SERIALIZED = TensorSpec([None], "string")

@@ -110,10 +110,15 @@ def from_generator(generator, output_types, output_shapes, args, signature):
     leaves = DATA.flatten(spec)
     values = [tensor(a) for a in (args or ())]
 
-    def rows_of(*arguments):
-        for element in generator(*arguments):
-            pairs = zip(_like(types, element), leaves)
-            yield tuple(part for v, s in pairs for part in _parts(v, s))
+    def elements_of(*arguments):
+        yield from generator(*arguments)
+
+    def row_of(element):
+        pairs = zip(_like(types, element), leaves)
+        return tuple(part for v, s in pairs for part in _parts(v, s))
+
+    def rows_of(*arguments):  # an element that does not fit does not end the generator
+        return map(row_of, elements_of(*arguments))
 
     if not any(isinstance(v, GraphTensor) for v in values):
         return generated(lambda: rows_of(*[v.numpy() for v in values]), spec)
