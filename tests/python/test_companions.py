@@ -147,3 +147,26 @@ def test_names_that_numpy_had(situ):
         },
     )
     assert result.out == "float64 (3, 2) 48 6\n", result.err
+
+
+def test_rows_of_different_lengths_make_arrays_of_objects(situ):
+    result = situ(
+        "run",
+        "a.py",
+        files={
+            "a.py": """\
+                import numpy as np
+                import tensorflow as tf
+
+                pairs = np.array(list(zip(np.zeros([4, 3]), np.ones([4, 2]))))
+                rows = [[1], [2, 3]]
+                print(pairs.shape, pairs.dtype, np.array(rows).dtype, np.array([[1, 2]]).dtype)
+                for make in (lambda: np.array(rows, float), lambda: tf.constant(rows)):
+                    try:
+                        make()
+                    except ValueError as error:
+                        print(type(error).__name__)
+                """
+        },
+    )
+    assert result.out == "(4, 2) object object int64\nValueError\nValueError\n", result.err

@@ -278,3 +278,36 @@ def test_labels_of_data_frames():
         batch, labels = session.run(make(x, labels, shuffle=False)())
     assert batch["a"].tolist() == [1, 2] and sorted(batch) == ["a", "b"]
     assert {k: v.tolist() for k, v in labels.items()} == {"a": [5, 6], "c": [7, 8]}
+
+
+def test_scaffolds_save_with_a_checkpoint(tmp_path):
+    def model_fn(features, labels, mode):
+        step = tf.train.get_or_create_global_step()
+        v = tf.get_variable("v", [], initializer=tf.zeros_initializer())
+        with tf.control_dependencies([v.assign_add(2.0)]):
+            train_op = step.assign_add(1)
+        saver = tf.train.Checkpoint(things={"v": v}, step=step)
+        return tf.estimator.EstimatorSpec(
+            mode,
+            predictions=v,
+            loss=tf.constant(1.0),
+            train_op=train_op,
+            scaffold=tf.train.Scaffold(saver=saver),
+        )
+
+    estimator = tf.estimator.Estimator(model_fn, str(tmp_path))
+    data = lambda: tf.data.Dataset.from_tensors(([1.0], [1.0])).repeat()
+    for steps in (3, 5):  # the second call restores the first one's values
+        estimator.train(data, max_steps=steps)
+    names = dict(tf.train.list_variables(tf.train.latest_checkpoint(str(tmp_path))))
+    assert "things/v/.ATTRIBUTES/VARIABLE_VALUE" in names and "v" not in names
+    assert estimator.get_variable_value("things/v/.ATTRIBUTES/VARIABLE_VALUE") == 10.0
+
+
+def test_train_op_may_be_a_variable():
+    with tf.Graph().as_default():
+        step = tf.train.get_or_create_global_step()
+        spec = tf.estimator.EstimatorSpec(
+            tf.estimator.ModeKeys.TRAIN, loss=tf.constant(1.0), train_op=step
+        )
+        assert spec.train_op is step

@@ -534,3 +534,40 @@ def test_losses_with_a_call_of_their_own():
     model = line()
     model.compile("sgd", Own())
     assert model.fit(X, Y, verbose=0).history["loss"] == [11.0]
+
+
+@pytest.mark.parametrize("save_freq", ["epoch", 3])
+@pytest.mark.parametrize("is_built", [True, False])
+def test_backup_and_restore_continues(tmp_path, save_freq, is_built):
+    class Crash(keras.callbacks.Callback):
+        def on_train_batch_end(self, batch, logs=None):
+            if int(self.model.optimizer.iterations) == 7:  # in the second epoch
+                raise KeyboardInterrupt
+
+    class Epochs(keras.callbacks.Callback):
+        def on_epoch_begin(self, epoch, logs=None):
+            seen.append((epoch, int(self.model.optimizer.iterations)))
+
+    def make():
+        shape = {"input_shape": (1,)} if is_built else {}
+        model = keras.Sequential([keras.layers.Dense(1, kernel_initializer="ones", **shape)])
+        model.compile(keras.optimizers.Adam(0.1), "mse")
+        return model
+
+    def fit(model, *callbacks):
+        return model.fit(X, Y, 2, epochs=3, shuffle=False, verbose=0, callbacks=[*callbacks])
+
+    seen: list = []
+    backup = lambda: keras.callbacks.BackupAndRestore(str(tmp_path / "b"), save_freq=save_freq)
+    with pytest.raises(KeyboardInterrupt):
+        fit(make(), backup(), Crash())
+    resumed, whole = make(), make()
+    fit(resumed, backup(), Epochs())
+    # In the second epoch a checkpoint of every third batch is that of the sixth.
+    assert seen == ([(1, 4), (2, 8)] if save_freq == "epoch" else [(1, 6), (2, 10)])
+    assert not list((tmp_path / "b").iterdir())
+    if save_freq == "epoch":
+        fit(whole)
+        np.testing.assert_allclose(resumed.get_weights()[0], whole.get_weights()[0], rtol=1e-6)
+    with pytest.raises(ValueError, match="save_freq=0"):
+        keras.callbacks.BackupAndRestore("b", save_freq=0)

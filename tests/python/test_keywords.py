@@ -125,7 +125,7 @@ def test_arguments_of_every_layer():
     "call",
     [
         lambda: model().export("never", format="onnx"),
-        lambda: keras.callbacks.BackupAndRestore("never", save_freq=3),
+        lambda: keras.callbacks.BackupAndRestore("never", double_checkpoint=True),
         lambda: keras.callbacks.TensorBoard("never", embeddings_freq=1),
         lambda: tf.saved_model.LoadOptions(experimental_skip_checkpoint=True),
     ],

@@ -38,7 +38,7 @@ _EstimatorSpecFields = collections.namedtuple(
 
 
 def _is_node(value):
-    return isinstance(value, (_situ.GraphTensor, _situ.Operation))
+    return isinstance(value, (_situ.GraphTensor, _situ.Operation, Variable))
 
 
 def _check_loss(loss, mode):

@@ -618,54 +618,6 @@ class ModelCheckpoint(Callback):
         (self.model.save_weights if self.save_weights_only else self.model.save)(path)
 
 
-@keras_export("callbacks.BackupAndRestore", "callbacks.experimental.BackupAndRestore")
-class BackupAndRestore(Callback):
-    """Saves the weights after each epoch and restores them when training starts again.
-
-    The state of the optimizer and the number of the epoch are not restored.
-
-    Args:
-      backup_dir: Folder of the file.
-      save_freq: Only "epoch" is supported.
-      double_checkpoint: Only False is supported.
-      delete_checkpoint: Whether to delete the file at the end of training.
-      save_before_preemption: Only False is supported.
-
-    Raises:
-      NotImplementedError: For other values of these arguments.
-    """
-
-    def __init__(
-        self,
-        backup_dir: str,
-        save_freq: str | int = "epoch",
-        double_checkpoint: bool = False,
-        delete_checkpoint: bool = True,
-        save_before_preemption: bool = False,
-    ) -> None:
-        super().__init__()
-        unsupported(
-            "BackupAndRestore",
-            save_freq=(save_freq, "epoch"),
-            double_checkpoint=(double_checkpoint, False),
-            save_before_preemption=(save_before_preemption, False),
-        )
-        self.backup_dir, self.delete_checkpoint = backup_dir, delete_checkpoint
-        self._path = os.path.join(backup_dir, "chief.weights.safetensors")
-
-    def on_train_begin(self, logs=None):
-        if os.path.exists(self._path):
-            self.model.load_weights(self._path)
-
-    def on_epoch_end(self, epoch, logs=None):
-        os.makedirs(self.backup_dir, exist_ok=True)
-        self.model.save_weights(self._path)
-
-    def on_train_end(self, logs=None):
-        if self.delete_checkpoint and os.path.exists(self._path):
-            os.remove(self._path)
-
-
 @keras_export("callbacks.LearningRateScheduler")
 class LearningRateScheduler(Callback):
     """Sets the learning rate at the start of each epoch.

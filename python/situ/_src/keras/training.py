@@ -410,7 +410,10 @@ class Training:
 
     def _epochs(self, train, check, callbacks, epochs, initial_epoch, validation_freq):
         """Runs all epochs."""
+        self._restored_epoch = None  # BackupAndRestore sets it
         callbacks.on_train_begin()
+        if self._restored_epoch is not None:
+            initial_epoch = self._restored_epoch
         for epoch in range(initial_epoch, epochs):
             self.reset_metrics()
             callbacks.on_epoch_begin(epoch)

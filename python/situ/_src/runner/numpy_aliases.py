@@ -6,11 +6,15 @@ from __future__ import annotations
 
 import builtins
 import functools
+import os
+import sys
 
 import numpy
 
 import _situ
+from situ._src.runner.program import is_installed_file
 
+_OWN = os.path.abspath(__file__ + "/../../..") + os.sep
 _NAMES = {
     "float": builtins.float,
     "int": builtins.int,
@@ -60,6 +64,27 @@ def _reshape(plain):
     return reshape
 
 
+def _array(plain):
+    """Wraps numpy.array: rows of different lengths make an array of objects, as before NumPy 1.24,
+    if the program itself calls it."""
+
+    @functools.wraps(plain)
+    def array(object, dtype=None, **kwargs):
+        try:
+            return plain(object, dtype, **kwargs)
+        except ValueError as error:
+            caller = sys._getframe(1).f_code.co_filename
+            if dtype is not None or "inhomogeneous" not in str(error) or _is_library(caller):
+                raise
+            return plain(object, dtype=builtins.object, **kwargs)
+
+    return array
+
+
+def _is_library(path):
+    return path.startswith(_OWN) or is_installed_file(path)
+
+
 def _takes_newshape():
     try:
         numpy.reshape([0], newshape=[1])
@@ -81,5 +106,6 @@ def install():
             numpy.lib.pad = numpy.pad
         if not _takes_newshape():
             numpy.reshape = _reshape(numpy.reshape)
+        numpy.array = _array(numpy.array)
     if not hasattr(numpy.ndarray, "tostring"):
         _situ.extend(numpy.ndarray, "tostring", lambda self, order="C": self.tobytes(order))

@@ -92,7 +92,7 @@ def _from_module(name, args):
     if spec is None or not spec.origin:
         fail(f"there is no module {name}")
     program = Program(spec.origin, _read(spec.origin), args, whole, label=f"-m {name}")
-    if _is_installed(spec.origin):
+    if is_installed_file(spec.origin):
         program.others = [(f, _read(f)) for f in _argument_files(name, args)]
     return program
 
@@ -115,7 +115,7 @@ def _find_module(name):
     return spec
 
 
-def _is_installed(path):
+def is_installed_file(path: str) -> bool:
     """Returns whether a module belongs to Python or to an installed package."""
     return (
         path.startswith(os.path.dirname(os.__file__) + os.sep)

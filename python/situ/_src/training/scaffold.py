@@ -6,6 +6,7 @@ import time
 
 import numpy
 
+from situ._src.checkpoint.checkpoint import Checkpoint, tracked
 from situ._src.checkpoint.saver import Saver
 from situ._src.checkpoint.state import get_checkpoint_state, latest_checkpoint
 from situ._src.framework import api, errors, logs
@@ -130,6 +131,8 @@ class Scaffold:
             self._summary_op = default("summary_op", GraphKeys.SUMMARY_OP, merge_all)
         if self._saver is None:
             self._saver = default_saver()
+        elif isinstance(self._saver, Checkpoint):  # writes the keys of objects, as in TensorFlow
+            self._saver = Saver(tracked(self._saver), sharded=True, allow_empty=True)
         self._saver.build()
         get_default_graph().finalize()
         return self
