@@ -342,6 +342,43 @@ def candidates(kind):
     return call
 
 
+def simon(value, key, width, rounds):
+    """A number of two words of `width` bits, encrypted with the Simon cipher."""
+    mask = (1 << width) - 1
+
+    def left(x, by):
+        return (x << by | x >> (width - by)) & mask
+
+    keys = [k & mask for k in key]
+    for i in range(3, rounds):
+        bit = (0x7369F885192C0EF5 & mask) >> (i - 3) & 1
+        keys.append((0xFFFFFFFC & mask) ^ bit ^ keys[i - 3] ^ left(keys[i - 1], width - 3) ^
+                    left(keys[i - 1], width - 4))
+    high, low = value >> width & mask, value & mask
+    for i in range(0, rounds, 2):
+        high ^= (left(low, 1) & left(low, 8)) ^ left(low, 2) ^ keys[i]
+        low ^= (left(high, 1) & left(high, 8)) ^ left(high, 2) ^ keys[i + 1]
+    return high << width | low
+
+
+def index_shuffle(a, index, seed, most):
+    """Where each index lies in a permutation of 0 to `most`."""
+    count = max(index.size, most.size, seed.size // 3)
+    rows = zip(np.broadcast_to(index.ravel(), count), np.broadcast_to(most.ravel(), count),
+               np.broadcast_to(seed.reshape(-1, 3), (count, 3)))
+    places = []
+    for value, limit, key in rows:
+        bits = math.ceil(math.log2(limit)) if limit else 0
+        width = max(bits + bits % 2, 16) // 2
+        value = int(value)
+        while True:
+            value = simon(value, [int(k) & MASK for k in key], width, int(a.get("rounds", 4)))
+            if value <= limit:
+                break
+        places.append(value)
+    return np.array(places).reshape(() if index.ndim + seed.ndim + most.ndim == 1 else count)
+
+
 RANDOM = {"LogUniformCandidateSampler": candidates(by_logarithm),
           "UniformCandidateSampler": candidates(evenly),
           "FixedUnigramCandidateSampler": candidates(by_weight),
@@ -350,6 +387,7 @@ RANDOM = {"LogUniformCandidateSampler": candidates(by_logarithm),
           "StatelessRandomNormal": stateless(normal),
           "StatelessTruncatedNormal": stateless(truncated),
           "StatelessRandomUniformInt": stateless_integers, "RandomShuffle": shuffle,
+          "RandomIndexShuffle": index_shuffle,
           "StatelessRandomUniformV2": keyed(uniform), "StatelessRandomNormalV2": keyed(normal),
           "StatelessTruncatedNormalV2": keyed(truncated),
           "StatelessRandomUniformIntV2": keyed(bounded),

@@ -157,3 +157,35 @@ def test_errors():
     with pytest.raises((tf.errors.InvalidArgumentError, ValueError), match="must be a scalar"):
         r.uniform([2], [1, 2], 9, tf.int32)
     assert r.uniform([0], 0, 0, tf.int32).shape == [0]  # bounds are not checked then
+
+
+def test_places_in_a_permutation():
+    places = r.experimental.index_shuffle(tf.range(10), [5, 9], 9)
+    assert places.numpy().tolist() == [8, 0, 6, 3, 1, 5, 4, 7, 2, 9]
+    one = r.experimental.index_shuffle(tf.constant(2, tf.int64), [5, 9], 9)
+    assert one.dtype == tf.int64 and int(one) == 6
+    rows = r.experimental.index_shuffle(3, [[1, 2], [3, 4]], 1000)
+    assert rows.shape == [2]
+    for index, most, message in ((-1, 5, "index must be >= 0"), (0, -1, "max_index must be >= 0")):
+        with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+            r.experimental.index_shuffle(index, [1, 2], most)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="max_index must be >= index"):
+        r.experimental.index_shuffle(5, [1, 2], 4)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="rounds must be an even number"):
+        tf.raw_ops.RandomIndexShuffle(index=0, seed=[1, 2, 3], max_index=4, rounds=5)
+
+
+def test_gradients_go_through_gamma_numbers():
+    alpha = tf.constant([0.5, 2.0, 30.0])
+    samples = (
+        lambda: r.gamma([1000], alpha, seed=1),
+        lambda: r.stateless_gamma([1000, 3], [1, 2], alpha),
+    )
+    for draw in samples:
+        with tf.GradientTape() as tape:
+            tape.watch(alpha)
+            mean = tf.reduce_mean(draw(), 0)
+        # the mean of the distribution is alpha
+        slope = tape.gradient(mean, alpha)
+        assert slope.shape == [3]
+        numpy.testing.assert_allclose(slope, numpy.ones(3), atol=0.15)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * shuffle_multinomial_gamma.c: RandomShuffle, Multinomial, RandomGamma and their stateless
- * variants. */
+ * shuffle_multinomial_gamma.c: RandomShuffle, RandomIndexShuffle, Multinomial, RandomGamma and
+ * their stateless variants. */
 #include "ops/gradient.h"
 #include "ops/ops.h"
+#include "ops/random/index_shuffle.h"
 #include "ops/random/random_ops.h"
 #include "schema/schema.h"
 #include "tensor/shape.h"
@@ -138,6 +139,13 @@ static situ_status record_stateless_gamma(struct call *call) {
   return gamma_samples(call, alpha, state);
 }
 
+/* The derivative of a sample by its alpha, with the random numbers held fixed. */
+static void gamma_grad(struct gradient *g) {
+  const int alpha = g->n_in - 1;
+  const struct term slope = OP(g, "RandomGammaGrad", g->in[alpha], g->out[0]);
+  g->dx[alpha] = gradient_sum_to(g, OP(g, "Mul", g->dy[0], slope), g->in[alpha], g->out[0]);
+}
+
 #define GAMMA_DOC "Random numbers of gamma distributions of scale 1."
 
 static const struct op_def op_defs[] = {
@@ -165,6 +173,24 @@ static const struct op_def op_defs[] = {
      .flags = OP_NO_GRADIENT,
      .shape = stateless_shuffle_shape,
      .record = record_stateless_shuffle},
+    {.name = "RandomIndexShuffle",
+     .inputs = "index:dtype[]|[n] seed:Tseed[3]|[n,3] max_index:dtype[]|[n]",
+     .outputs = "output:dtype",
+     .attrs = "rounds:int=4 dtype:{int32 uint32 int64 uint64} Tseed:{int32 uint32 int64 uint64}",
+     .python = "",
+     .doc = "The place of an index in a random permutation of 0 to max_index. Equal seeds yield "
+            "equal permutations.",
+     .args = "index: A number from 0 to max_index, or a vector of such.\n"
+             "seed: Vector of three integers, or a row of them for each index.\n"
+             "max_index: The largest number of the permutation, one or a vector.\n"
+             "rounds: Rounds of the cipher, an even number from 4; more are more random.",
+     .samples = "dtype=int32 Tseed=int32 [4]=0,1,2,9 [3]=5,9,7 []=9; "
+                "dtype=int64 Tseed=int64 rounds=6 []=3 [3]=1,2,3 []=70000; "
+                "dtype=uint32 Tseed=uint32 [2]=0,1 [2,3]=1,2,3,4,5,6 [2]=1,8",
+     .devices = "CPU",
+     .flags = OP_NO_GRADIENT,
+     .shape = index_shuffle_shape,
+     .compute = index_shuffle_compute},
     {.name = "Multinomial",
      .inputs = "logits:T[b,c] num_samples:int32[]",
      .outputs = "output:output_dtype",
@@ -202,7 +228,7 @@ static const struct op_def op_defs[] = {
      .flags = OP_STATEFUL,
      .shape = gamma_shape,
      .record = record_gamma,
-     .grad = gradient_missing},
+     .grad = gamma_grad},
     {.name = "StatelessRandomGammaV2",
      .inputs = "shape:T[?] seed:Tseed[2] alpha:dtype",
      .outputs = "output:dtype",
@@ -216,7 +242,7 @@ static const struct op_def op_defs[] = {
      .devices = EVERYWHERE,
      .shape = stateless_gamma_shape,
      .record = record_stateless_gamma,
-     .grad = gradient_missing},
+     .grad = gamma_grad},
     {.name = "StatelessRandomGammaV3",
      .inputs = "shape:shape_dtype[?] " RANDOM_KEY_INPUTS " alpha:dtype",
      .outputs = "output:dtype",
@@ -230,7 +256,7 @@ static const struct op_def op_defs[] = {
      .devices = EVERYWHERE,
      .shape = stateless_gamma_shape,
      .record = record_stateless_gamma,
-     .grad = gradient_missing},
+     .grad = gamma_grad},
 };
 
 OP_FAMILY(shuffle_multinomial_gamma, op_defs);

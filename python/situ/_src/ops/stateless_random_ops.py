@@ -7,7 +7,7 @@ from __future__ import annotations
 from situ._src.framework.api import export
 from situ._src.framework.dtypes import as_dtype, dtype_of
 from situ._src.framework.graph import scope
-from situ._src.ops.array_ops import convert_to_tensor, op
+from situ._src.ops.array_ops import constant, convert_to_tensor, op
 from situ._src.ops.random_ops import (
     SMALLEST_NORMAL,
     check_algorithm,
@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # typing takes long to import
     from situ._src.framework.type_aliases import DTypeLike, ShapeLike, Tensor, TensorLike
 
 _AUTO_SELECT = 3
+_THIRD_WORD = 498247692  # of the key of index_shuffle, as in TensorFlow
 
 
 @export(v2="random.poisson")
@@ -199,6 +200,25 @@ def stateless_shuffle(
     with scope(name, "stateless_shuffle") as full:
         key, counter, number = key_and_counter(seed)
         return op("StatelessShuffle", value, key, counter, number, name=full)
+
+
+@export("random.experimental.index_shuffle")
+def index_shuffle(index: TensorLike, seed: TensorLike, max_index: TensorLike) -> Tensor:
+    """Returns the place of an index in a random permutation of 0 to `max_index`.
+
+    Args:
+      index: An integer from 0 to `max_index`, or a vector of integers.
+      seed: A tensor of shape [2], or [n, 2] with a seed for each index; a permutation per seed.
+      max_index: The largest number of the permutation, of the shape of `index` or a scalar.
+
+    Returns:
+      A tensor of the type of `index`, a vector if an argument has a dimension more than usual.
+    """
+    seed = convert_to_tensor(seed)
+    index = convert_to_tensor(index)
+    paddings = [[0, 0]] * ((seed.shape.rank or 1) - 1) + [[1, 0]]
+    seed = op("PadV2", seed, paddings, constant(_THIRD_WORD, seed.dtype))
+    return op("RandomIndexShuffle", index, seed, convert_to_tensor(max_index, index.dtype))
 
 
 @export("random.split", "random.experimental.stateless_split")
