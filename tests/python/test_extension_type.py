@@ -401,3 +401,26 @@ def test_annotations_of_programs_are_no_strings(situ):
     """
     done = situ("run", "a.py", files={"a.py": program})
     assert done.out == "1\n", done.err
+
+
+def test_fields_may_be_variables():
+    class Layer(tf.experimental.ExtensionType):
+        w: tf.Variable
+        bias: tf.Tensor
+
+    v = tf.Variable([1.0, 2.0])
+    layer = Layer(v, [3.0, 4.0])
+    assert layer.w is v
+
+    @tf.function
+    def apply(layer):
+        layer.w.assign_add([1.0, 1.0])
+        return layer.w + layer.bias
+
+    assert apply(layer).numpy().tolist() == [5.0, 7.0]
+    assert apply(layer).numpy().tolist() == [6.0, 8.0]
+    other = Layer(tf.Variable([10.0, 20.0]), [0.0, 0.0])
+    assert apply(other).numpy().tolist() == [11.0, 21.0]
+    assert v.numpy().tolist() == [3.0, 4.0]
+    with pytest.raises(TypeError, match="w: expected"):
+        Layer(3.0, [0.0])

@@ -15,8 +15,10 @@ from situ._src.framework.dtypes import DType
 from situ._src.framework.extension_type_field import (
     NO_DEFAULT,
     ImmutableDict,
+    VariableField,
     convert_fields,
     is_reserved,
+    is_variable_class,
     make_field,
 )
 from situ._src.framework.tensor import Tensor
@@ -45,6 +47,13 @@ def _is_tensor(value):
     return isinstance(value, Tensor) or (
         hasattr(value, "_situ_tensors_") and not isinstance(value, TypeSpec)
     )
+
+
+def _field_spec(value):
+    """Returns what stands for a field in a spec: the spec of a tensor, or the value itself."""
+    if _is_tensor(value):
+        return spec_of(value)
+    return VariableField(value) if is_variable_class(type(value)) else value
 
 
 class ExtensionTypeMetaclass(abc.ABCMeta):
@@ -291,8 +300,7 @@ class ExtensionTypeSpec(_Immutable, TypeSpec):
     @classmethod
     def from_value(cls, value):
         """Returns the spec of a value."""
-        fields = nest.map_structure(lambda x: spec_of(x) if _is_tensor(x) else x, value._own())
-        return _create(cls, fields)
+        return _create(cls, nest.map_structure(_field_spec, value._own()))
 
     def _serialize(self):
         return tuple((name, _plain(value)) for name, value in self._own().items())
@@ -329,7 +337,14 @@ class ExtensionTypeSpec(_Immutable, TypeSpec):
         """
         fields, remaining = self._own(), iter(components)
         values = tuple(fields.values())
-        flat = [next(remaining) if isinstance(x, TypeSpec) else x for x in nest.flatten(values)]
+        flat = [
+            next(remaining)
+            if isinstance(x, TypeSpec)
+            else x.variable
+            if isinstance(x, VariableField)
+            else x
+            for x in nest.flatten(values)
+        ]
         if list(remaining):
             raise ValueError(
                 "Cannot build an ExtensionType instance from components because more components "

@@ -93,6 +93,26 @@ def is_composite_class(kind) -> bool:
     return isinstance(kind, type) and hasattr(kind, "_situ_tensors_") and not _is_spec(kind)
 
 
+def is_variable_class(kind) -> bool:
+    """Returns whether a type is tf.Variable or a class of variables."""
+    from situ._src.variables.variable import Variable
+
+    return isinstance(kind, type) and (kind is Variable or issubclass(kind, Variable))
+
+
+class VariableField:
+    """A variable in a spec: equal to itself alone."""
+
+    def __init__(self, variable: typing.Any) -> None:
+        self.variable = variable
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, VariableField) and self.variable is other.variable
+
+    def __hash__(self) -> int:
+        return id(self.variable)
+
+
 def _is_spec(kind):
     return issubclass(kind, TypeSpec)
 
@@ -135,6 +155,8 @@ def check_annotation(annotation, in_key: bool = False, allow_forward_references:
             )
         return
     origin, arguments = _origin(annotation), typing.get_args(annotation)
+    if origin is None and is_variable_class(annotation) and not in_key:
+        return
     if origin is None:
         shown = annotation.__name__ if isinstance(annotation, type) else annotation
         raise TypeError(f"Unsupported type annotation {shown!r}")
@@ -201,6 +223,8 @@ def _converted(value, annotation, path, context):
         collections.abc.Mapping: _mapping,
         typing.Union: _union,
     }.get(_origin(annotation))
+    if convert is None and is_variable_class(annotation):
+        return _variable(value, annotation, path, context)
     if convert is None:
         raise TypeError(f"{path}: Unsupported type annotation {annotation!r}")
     return convert(value, annotation, path, context)
@@ -225,6 +249,13 @@ def _composite(value, kind, path, context):
             raise _mismatch(path, f"a TypeSpec for {kind.__name__!r}", value)
         return value
     if not isinstance(value, kind):
+        raise _mismatch(path, repr(kind.__name__), value)
+    return value
+
+
+def _variable(value, kind, path, context):
+    variable = value.variable if isinstance(value, VariableField) else value
+    if (context == "spec") != isinstance(value, VariableField) or not isinstance(variable, kind):
         raise _mismatch(path, repr(kind.__name__), value)
     return value
 
