@@ -179,3 +179,51 @@ def test_tensordot_rejects_wrong_axes():
     for axes, message in ((-1, "at least 0"), (3, "must not be larger"), ([[0], [0, 1]], "!=")):
         with pytest.raises(ValueError, match=message):
             tf.tensordot(x, x, axes)
+
+
+@pytest.mark.parametrize(
+    "shape", [[4, 6, 8, 3], [None, None, None, 3], [None, 6, None, None], None]
+)
+def test_blocks_of_tensors_of_unknown_shapes(shape):
+    x = np.arange(4 * 6 * 8 * 3.0).reshape(4, 6, 8, 3)
+    block, margins = [2, 3], [[0, 0], [1, 0]]
+    padded = np.pad(x, [[0, 0], [0, 0], [1, 0], [0, 0]])
+    want = padded.reshape(4, 3, 2, 3, 3, 3).transpose(2, 4, 0, 1, 3, 5).reshape(24, 3, 3, 3)
+
+    @tf.function(
+        input_signature=[tf.TensorSpec(shape, tf.float64), tf.TensorSpec([2, 2], tf.int32)]
+    )
+    def there_and_back(x, margins):
+        batch = tf.space_to_batch(x, block, margins)
+        return batch, tf.batch_to_space(batch, tf.constant(block), margins)
+
+    batch, back = there_and_back(x, tf.constant(margins))
+    np.testing.assert_array_equal(batch, want)
+    np.testing.assert_array_equal(back, x)
+    np.testing.assert_array_equal(tf.space_to_batch(x, block, margins), want)
+
+    @tf.function(input_signature=[tf.TensorSpec(shape, tf.float64)])
+    def depth(x):
+        return tf.nn.depth_to_space(tf.nn.space_to_depth(x, 2), 2)
+
+    np.testing.assert_array_equal(depth(x), x)
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda x: tf.space_to_batch(x, [0, 2], [[0, 0], [0, 0]]), "must be positive"),
+        (lambda x: tf.space_to_batch(x, [2, 2], [[0, 0], [0, -1]]), "must be non-negative"),
+        (lambda x: tf.space_to_batch(x, [2, 5], [[0, 0], [0, 0]]), "is not divisible"),
+        (lambda x: tf.space_to_batch(x, [[2, 2]], [[0, 0], [0, 0]]), "rank should be 1"),
+        (lambda x: tf.space_to_batch(x, [2, 2], [[0, 0]]), "should have shape"),
+        (lambda x: tf.batch_to_space(x, [3, 1], [[0, 0], [0, 0]]), "is not divisible"),
+        (lambda x: tf.batch_to_space(x, [2, 2], [[9, 9], [0, 0]]), "must be non-negative"),
+        (lambda x: tf.raw_ops.SpaceToBatch(input=x, paddings=[[0, 0]] * 2, block_size=1), "> 1"),
+        (lambda x: tf.nn.space_to_depth(x, 0), "> 1"),
+        (lambda x: tf.nn.depth_to_space(x[0], 2), "must be 4-D"),
+    ],
+)
+def test_wrong_blocks(call, message):
+    with pytest.raises(INVALID, match=message):
+        call(tf.zeros([4, 6, 8, 3]))
