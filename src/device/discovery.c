@@ -138,12 +138,13 @@ static situ_status select_gpus(struct discovery *discovery) {
   for (int i = 0; i < discovery->n_gpus; i++)
     gpu_ids[i] =
         (struct visible_device){discovery->gpus[i].info.bus_id, discovery->gpus[i].info.uuid};
-  int mask[MAX_GPUS], selected[MAX_GPUS], n_listed = 0;
+  int mask[MAX_GPUS], selected[MAX_GPUS] = {0};
   char note[VISIBLE_NOTE_SIZE], count[16];
   const char *mask_value = get_mask(discovery);
   const int n_masked =
       visible_mask(request->mask_variable, mask_value, gpu_ids, discovery->n_gpus, mask, note);
   if (*note) log_warn_once("%s", note);
+  int n_listed = n_masked;
   if (n_masked && config->gpu_devices != SITU_NO_GPUS)
     TRY(visible_list(config->visible_device_list, n_masked, selected, &n_listed));
   const int n_required = config->gpu_devices == SITU_NO_GPUS ? 0 : config->gpu_devices;
