@@ -79,3 +79,52 @@ def test_as_string_of_strings_and_its_errors():
 
 def test_argmax_of_booleans():
     assert tf.argmax([[False, True], [True, True]], axis=1).numpy().tolist() == [1, 0]
+
+
+def batched_nd(params, indices, batch):
+    """Returns gather_nd of each row of a batch, by NumPy."""
+    params, indices = numpy.asarray(params), numpy.asarray(indices)
+    if not batch:
+        return params[tuple(numpy.moveaxis(indices, -1, 0))]
+    return numpy.stack([batched_nd(p, i, batch - 1) for p, i in zip(params, indices)])
+
+
+@pytest.mark.parametrize(
+    ("shape", "rows", "batch"),
+    [
+        ([2, 3, 4], [2, 1], 1),
+        ([2, 3, 4], [2, 2, 1], 1),
+        ([2, 3, 4], [2, 5, 2], 1),
+        ([2, 3, 4], [2, 3, 1], 2),
+        ([2, 3, 4, 2], [2, 3, 2, 2, 1], 2),
+        ([2, 3], [2, 0, 1], 1),
+        ([0, 3], [0, 2, 1], 1),
+    ],
+)
+@pytest.mark.parametrize("is_traced", [False, True])
+def test_batches_of_gather_nd(shape, rows, batch, is_traced):
+    rng = numpy.random.RandomState(1)
+    params, indices = rng.rand(*shape), rng.randint(0, 2, rows)
+    gather = lambda p, i: tf.gather_nd(p, i, batch_dims=batch)
+    if is_traced:
+        spec = tf.TensorSpec([None] * len(rows), tf.int64)
+        gather = tf.function(gather, [tf.TensorSpec(None, tf.float64), spec])
+    with tf.GradientTape() as tape:
+        x = tf.Variable(params)
+        made = gather(tf.convert_to_tensor(x), tf.constant(indices, tf.int64))
+    size = [*rows[:-1], *shape[batch + rows[-1] :]]
+    wanted = batched_nd(params, indices, batch) if numpy.prod(rows) else numpy.zeros(size)
+    assert made.shape == size and made.numpy().tolist() == wanted.tolist()
+    assert tf.reduce_sum(tape.gradient(made, x)).numpy() == numpy.prod(size)
+
+
+def test_batch_dims_of_gather_nd_that_are_invalid():
+    x = tf.ones([2, 3])
+    with pytest.raises(ValueError, match=r"`batch_dims` = 2 must be less than rank\(`indices`\)"):
+        tf.gather_nd(x, [[0]], batch_dims=2)
+    with pytest.raises(ValueError, match=r"less than rank\(`params`\) = 2"):
+        tf.gather_nd(x, [[[0]]], batch_dims=2)
+    with pytest.raises(ValueError, match="negative batch_dims"):
+        tf.gather_nd(x, [[0]], batch_dims=-1)
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        tf.gather_nd(x, [[0], [1], [2]], batch_dims=1)

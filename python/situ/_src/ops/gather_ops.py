@@ -29,15 +29,52 @@ def gather_nd(
       params: A tensor.
       indices: An integer tensor whose last dimension holds the indices into the first dimensions of
         `params`.
-      batch_dims: Must be 0.
+      batch_dims: The number of leading dimensions that `params` and `indices` share; the indices
+        are those of the dimensions of `params` behind them.
       name: A name for the operation (optional).
 
     Returns:
-      A tensor of shape `indices.shape[:-1] + params.shape[indices.shape[-1]:]`.
+      A tensor of shape
+      `indices.shape[:-1] + params.shape[batch_dims + indices.shape[-1]:]`.
+
+    Raises:
+      TypeError: If `batch_dims` is not an int.
+      ValueError: If `batch_dims` is negative, or not less than the rank of an argument.
     """
-    if batch_dims:
-        raise ValueError("tf.gather_nd: situ does not support batch_dims other than 0.")
-    return op("GatherNd", params, indices, name=name)
+    if isinstance(batch_dims, int) and batch_dims == 0:
+        return op("GatherNd", params, indices, name=name)
+    with scope(name, "BatchGatherND"):
+        indices = convert_to_tensor(indices, name="indices")
+        params = convert_to_tensor(params, name="params")
+        _check_batch_dims(batch_dims, params, indices)
+        return op("GatherNd", params, _with_batch_indices(params, indices, batch_dims))
+
+
+def _check_batch_dims(batch_dims, params, indices):
+    if not isinstance(batch_dims, int):
+        raise TypeError(f"Argument `batch_dims` must be an int; got {batch_dims}")
+    if batch_dims < 0:
+        raise ValueError("tf.gather_nd does not allow negative batch_dims.")
+    for name, tensor in (("indices", indices), ("params", params)):
+        rank = tensor.shape.rank
+        if rank is not None and batch_dims >= rank:
+            raise ValueError(
+                f"Argument `batch_dims` = {batch_dims} must be less than rank(`{name}`) = {rank}"
+            )
+
+
+def _with_batch_indices(params, indices, batch_dims):
+    """Returns index tuples for all dimensions of params: those of the batch and the given ones."""
+    sizes, rows = shape_op(params), shape_op(indices)[:-1]
+    count = indices.shape.rank - 1 if indices.shape.rank is not None else op("Size", rows)
+    parts = []
+    for axis in range(batch_dims):
+        numbers = op("Range", cast(0, "int32"), sizes[axis], cast(1, "int32"))
+        inner = op("Fill", op("Reshape", count - axis - 1, [1]), cast(1, "int32"))
+        column = op("Reshape", numbers, op("ConcatV2", [[-1], inner], 0))
+        column = op("BroadcastTo", cast(column, indices.dtype), rows)
+        parts.append(op("ExpandDims", column, -1))
+    return op("ConcatV2", [*parts, indices], -1)
 
 
 export(v2="gather_nd")(with_order(gather_nd, "params", "indices", "batch_dims", "name"))
