@@ -300,6 +300,21 @@ AUGMENTATIONS = {
     "erasing": (lambda: layers.RandomErasing(0.8, seed=2), (71943.893, 3698.815, 30.0)),
     "mix up": (lambda: layers.MixUp(0.5, seed=3), (73234.159, 9439.639, 30.8763)),
     "cut mix": (lambda: layers.CutMix(0.9, seed=3), (73676.566, 19812.860, 29.6753)),
+    "shear": (lambda: layers.RandomShear(0.3, (0.1, 0.4), seed=3), (73556.025, 31590.605, 30.0)),
+    "shear fill": (
+        lambda: layers.RandomShear(
+            (0.1, 0.5), fill_mode="constant", fill_value=9.0, interpolation="nearest", seed=4
+        ),
+        (67071.506, 28720.515, 30.0),
+    ),
+    "perspective": (
+        lambda: layers.RandomPerspective(0.9, 0.6, fill_value=5.0, seed=2),
+        (63415.773, 29997.601, 30.0),
+    ),
+    "elastic": (
+        lambda: layers.RandomElasticTransform(0.9, (0.5, 1.0), seed=2),
+        (72787.839, 9749.912, 30.0),
+    ),
     "jitter": (
         lambda: layers.RandomColorJitter(
             brightness_factor=0.2,
@@ -347,8 +362,31 @@ def test_arguments_of_image_augmentation():
         layers.RandomGrayscale(3)
     with pytest.raises(NotImplementedError, match="segmentation_masks"):
         layers.MixUp()({"images": IMAGES, "segmentation_masks": IMAGES})
+    with pytest.raises(ValueError, match="y_factor=-0.5"):
+        layers.RandomShear(0.5, -0.5)
+    with pytest.raises(NotImplementedError, match="fill_mode"):
+        layers.RandomShear(0.5, fill_mode="mirror")
+    with pytest.raises(ValueError, match="scale=2"):
+        layers.RandomPerspective(scale=2)
+    with pytest.raises(NotImplementedError, match="bounding_boxes"):
+        layers.RandomPerspective()({"images": IMAGES, "bounding_boxes": {}})
     gray = np.asarray(layers.RandomGrayscale(1.0)(IMAGES))
     np.testing.assert_allclose(gray[..., 0], gray[..., 2])
+
+
+@pytest.mark.parametrize("count", [1, 3, 5])
+def test_max_num_bounding_boxes(count):
+    boxes = np.arange(48.0, dtype="float32").reshape(4, 3, 4)
+    data = {"images": IMAGES, "bounding_boxes": {"boxes": boxes, "labels": np.ones((4, 3))}}
+    layer = layers.MaxNumBoundingBoxes(count, fill_value=-2, bounding_box_format="xyxy")
+    for made in (layer(data), next(iter(tf.data.Dataset.from_tensors(data).map(layer)))):
+        found = made["bounding_boxes"]
+        assert found["boxes"].shape == (4, count, 4) and found["labels"].shape == (4, count)
+        kept = min(count, 3)
+        np.testing.assert_array_equal(found["boxes"][:, :kept], boxes[:, :kept])
+        assert (np.asarray(found["boxes"])[:, 3:] == -2).all()
+        assert (np.asarray(found["labels"])[:, 3:] == -2).all()
+        np.testing.assert_array_equal(made["images"], IMAGES)
 
 
 def test_split_dataset():

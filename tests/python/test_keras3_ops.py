@@ -158,6 +158,114 @@ def test_random_numbers_are_those_of_keras():
     assert sorted(shuffled.tolist()) == list(range(10))
 
 
+IMAGES = numpy.random.RandomState(3).rand(2, 7, 9, 3).astype("float32")
+FIRST, WHOLE = IMAGES.transpose(0, 3, 1, 2), (IMAGES * 255).astype("uint8")
+MAPS = numpy.float32(
+    [[1, 0.1, 0.5, -0.2, 0.9, 1, 0.01, -0.02], [1.2, 0, -1, 0.3, 1, 0, 0, 0]],
+)
+START = numpy.float32([[0, 0], [8, 0], [0, 6], [8, 6]])
+END = START + numpy.float32([[0.3, 0.1], [-0.4, 0.2], [0, -0.5], [0.2, -0.1]])
+AT = numpy.linspace(-2, 9, 24).reshape(2, 3, 4).astype("float32")
+image = ops.image
+
+
+def scaled(method, antialias=True, axes=(1, -2)):
+    scale, translation = numpy.float32([0.6, 1.4]), numpy.float32([0.3, -1.0])
+    how = (2, 5, 12, 3), scale, translation, axes, method, antialias
+    return image.scale_and_translate(IMAGES, *how)
+
+
+def coordinates(mode):
+    return image.map_coordinates(IMAGES[0, :, :, 0], AT, 1, mode, 0.25)
+
+
+# The sum of absolute values and that of values times their indices, of Keras 3.15.
+IMAGE_CASES = {
+    "affine": (lambda: image.affine_transform(IMAGES, MAPS, fill_value=0.5), 186.0543, 35386.8638),
+    "affine.first": (
+        lambda: image.affine_transform(
+            FIRST, MAPS, "nearest", "reflect", data_format="channels_first"
+        ),
+        *(178.4623, 33539.8967),
+    ),
+    "affine.single": (
+        lambda: image.affine_transform(IMAGES[0], MAPS[0], fill_mode="wrap"),
+        *(95.6124, 9036.5348),
+    ),
+    "affine.int": (lambda: image.affine_transform(WHOLE, MAPS), 35799, 6009549),
+    "perspective": (lambda: image.perspective_transform(IMAGES[0], START, END), 85.1289, 8314.6141),
+    "perspective.batch": (
+        lambda: image.perspective_transform(IMAGES, [START] * 2, [END] * 2, "nearest", 0.3),
+        *(184.5593, 34934.1640),
+    ),
+    "coordinates.constant": (lambda: coordinates("constant"), 3.7028, 20.0541),
+    "coordinates.nearest": (lambda: coordinates("nearest"), 5.3661, 25.9985),
+    "coordinates.wrap": (lambda: coordinates("wrap"), 5.1812, 27.6187),
+    "coordinates.reflect": (lambda: coordinates("reflect"), 4.0704, 24.6375),
+    "coordinates.int": (
+        lambda: image.map_coordinates(WHOLE[0, :, :, 0], AT, 0, "nearest"),
+        *(1254, 5963),
+    ),
+    "elastic": (lambda: image.elastic_transform(IMAGES, 2.0, 1.3, seed=3), 186.0792, 34872.1944),
+    "elastic.first": (
+        lambda: image.elastic_transform(
+            FIRST, 3.0, 1.0, "nearest", "constant", 0.5, 3, "channels_first"
+        ),
+        *(181.1683, 34074.5820),
+    ),
+    "scale.linear": (lambda: scaled("linear"), 174.3041, 31484.7886),
+    "scale.cubic": (lambda: scaled("cubic"), 174.1880, 31297.1173),
+    "scale.lanczos3": (lambda: scaled("lanczos3"), 174.7845, 31279.3717),
+    "scale.lanczos5": (lambda: scaled("lanczos5"), 175.6347, 31350.9568),
+    "scale.aliased": (lambda: scaled("cubic", False, (1, 2)), 176.7157, 31560.4857),
+    "patches": (
+        lambda: image.extract_patches_3d(IMAGES[..., None], (2, 3, 1), 2, 1, "same"),
+        *(181.9890, 41028.5390),
+    ),
+    "patches.single": (
+        lambda: image.extract_patches_3d(IMAGES[..., None][0], 2),
+        *(45.8389, 2171.8440),
+    ),
+    "sobel": (lambda: image.sobel_edges(IMAGES), 440.4571, 10628.8414),
+    "sobel.first": (lambda: image.sobel_edges(FIRST, "channels_first"), 440.4571, 12673.8265),
+    "ssim": (lambda: image.ssim(IMAGES, numpy.sqrt(IMAGES), filter_size=5), 1.8416, 0.9246),
+    "slogdet": (lambda: ops.stack(ops.numpy.slogdet(IMAGES[0, :3, :3, 0])), 4.9677, -3.9677),
+}
+
+
+@pytest.mark.parametrize("name", IMAGE_CASES)
+def test_images_are_those_of_keras(name):
+    make, *want = IMAGE_CASES[name]
+    y = value(make()).astype("float64")
+    found = numpy.abs(y).sum(), (y.ravel() * numpy.arange(y.size)).sum()
+    numpy.testing.assert_allclose(found, want, rtol=2e-4)
+
+
+def test_images_of_symbolic_tensors():
+    x = keras.Input((7, 9, 3))
+    y = image.affine_transform(x, MAPS[0], fill_mode="nearest")
+    model = keras.Model(x, image.sobel_edges(image.elastic_transform(y, 1.0, 1.0, seed=1)))
+    assert model.output_shape == (None, 7, 9, 3, 2)
+    direct = image.affine_transform(IMAGES, MAPS[0], fill_mode="nearest")
+    direct = image.sobel_edges(image.elastic_transform(direct, 1.0, 1.0, seed=1))
+    numpy.testing.assert_allclose(model(IMAGES), direct, rtol=1e-4, atol=1e-4)
+
+
+def test_arguments_of_image_functions():
+    with pytest.raises(ValueError, match="`interpolation`"):
+        image.affine_transform(IMAGES, MAPS, "cubic")
+    with pytest.raises(ValueError, match="Invalid images rank"):
+        image.affine_transform(IMAGES[0, 0], MAPS)
+    with pytest.raises(ValueError, match="Invalid start_points shape"):
+        image.perspective_transform(IMAGES, START[:3], END)
+    with pytest.raises(ValueError, match="First dim of `coordinates`"):
+        image.map_coordinates(IMAGES, AT, 1)
+    with pytest.raises(NotImplementedError, match="order<=1"):
+        image.map_coordinates(IMAGES[0, :, :, 0], AT, 2)
+    with pytest.raises(ValueError, match="`method`"):
+        scaled("box")
+
+
 def test_errors_say_what_is_wrong():
     with pytest.raises(ValueError, match="must be an integer"):
         keras.random.SeedGenerator("x")

@@ -88,17 +88,18 @@ SHARED = {
     GlobalMaxPool2D GlobalMaxPool3D GlobalMaxPooling1D GlobalMaxPooling2D GlobalMaxPooling3D
     GroupNormalization GroupQueryAttention HashedCrossing Hashing Identity Input InputLayer
     InputSpec IntegerLookup LSTM LSTMCell Lambda Layer LayerNormalization LeakyReLU Masking
-    MaxPool1D MaxPool2D MaxPool3D MaxPooling1D MaxPooling2D MaxPooling3D Maximum MelSpectrogram
-    Minimum MixUp MultiHeadAttention Multiply Normalization PReLU Permute Pipeline RMSNormalization
-    RNN RandomBrightness RandomColorDegeneration RandomColorJitter RandomContrast RandomCrop
-    RandomErasing RandomFlip RandomGaussianBlur RandomGrayscale RandomHue RandomInvert
-    RandomPosterization RandomRotation RandomSaturation RandomSharpness RandomTranslation RandomZoom
-    ReLU RepeatVector Rescaling Reshape Resizing ReversibleEmbedding STFTSpectrogram SeparableConv1D
-    SeparableConv2D SeparableConvolution1D SeparableConvolution2D SimpleRNN SimpleRNNCell Softmax
-    Solarization SpatialDropout1D SpatialDropout2D SpatialDropout3D SpectralNormalization
-    StackedRNNCells StringLookup Subtract TextVectorization TimeDistributed UnitNormalization
-    UpSampling1D UpSampling2D UpSampling3D Wrapper ZeroPadding1D ZeroPadding2D ZeroPadding3D add
-    average concatenate deserialize dot maximum minimum multiply serialize subtract""",
+    MaxNumBoundingBoxes MaxPool1D MaxPool2D MaxPool3D MaxPooling1D MaxPooling2D MaxPooling3D Maximum
+    MelSpectrogram Minimum MixUp MultiHeadAttention Multiply Normalization PReLU Permute Pipeline
+    RMSNormalization RNN RandomBrightness RandomColorDegeneration RandomColorJitter RandomContrast
+    RandomCrop RandomElasticTransform RandomErasing RandomFlip RandomGaussianBlur RandomGrayscale
+    RandomHue RandomInvert RandomPerspective RandomPosterization RandomRotation RandomSaturation
+    RandomSharpness RandomShear RandomTranslation RandomZoom ReLU RepeatVector Rescaling Reshape
+    Resizing ReversibleEmbedding STFTSpectrogram SeparableConv1D SeparableConv2D
+    SeparableConvolution1D SeparableConvolution2D SimpleRNN SimpleRNNCell Softmax Solarization
+    SpatialDropout1D SpatialDropout2D SpatialDropout3D SpectralNormalization StackedRNNCells
+    StringLookup Subtract TextVectorization TimeDistributed UnitNormalization UpSampling1D
+    UpSampling2D UpSampling3D Wrapper ZeroPadding1D ZeroPadding2D ZeroPadding3D add average
+    concatenate deserialize dot maximum minimum multiply serialize subtract""",
     "losses": """
     BinaryCrossentropy BinaryFocalCrossentropy CTC CategoricalCrossentropy
     CategoricalFocalCrossentropy CategoricalGeneralizedCrossEntropy CategoricalHinge Circle

@@ -7,7 +7,7 @@ from typing import Any
 
 from situ._src.keras import context
 from situ._src.keras3 import operands
-from situ._src.keras3.exports import tf, unsupported_function
+from situ._src.keras3.exports import tf
 from situ._src.keras3.operands import sizes, tensor
 from situ._src.keras3.operation import operation
 
@@ -238,7 +238,7 @@ def gaussian_blur(
     channels = x.shape.as_list()[-1]
 
     def line(size, deviation):
-        at = tf.cast(tf.range(size), x.dtype) - (size - 1) / 2
+        at = tf.cast(tf.range(size), x.dtype) - tf.cast(size - 1, x.dtype) / 2
         values = tf.exp(-0.5 * tf.square(at / tf.cast(deviation, x.dtype)))
         return values / tf.reduce_sum(values)
 
@@ -247,10 +247,3 @@ def gaussian_blur(
     kernel = tf.tile(kernel, [1, 1, channels, 1])
     result = tf.nn.depthwise_conv2d(x, kernel, [1, 1, 1, 1], "SAME")
     return back(result[0] if single else result)
-
-
-for _name in (
-    *("affine_transform", "elastic_transform", "extract_patches_3d", "map_coordinates"),
-    *("perspective_transform", "scale_and_translate", "sobel_edges", "ssim"),
-):
-    unsupported_function("ops.image." + _name, "it is not implemented yet.")

@@ -210,7 +210,7 @@ def logdet(x: Any):
     return tf.linalg.logdet(floating(x))
 
 
-@_linalg
+@operation("numpy", "linalg", "numpy")
 def slogdet(x: Any):
     """Sign and logarithm of the absolute determinant."""
     return tuple(tf.linalg.slogdet(floating(x)))

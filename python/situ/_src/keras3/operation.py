@@ -21,7 +21,7 @@ _TENSORS = frozenset(
     mask mean variance offset scale gamma beta data segment_ids targets predictions choicelist
     condlist sorted_sequence logits images elements operands fill_value default q bins weights
     start stop transform coordinates tensor array sequence_lengths abs_ angle index pred
-    boxes""".split()
+    boxes image1 image2 volumes start_points end_points translation""".split()
 )
 OPERATIONS: dict[str, Operation] = {}  # class name -> the function and its module in Keras 3
 
