@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_keras_models.py: summaries, configurations, files, callbacks, what is printed."""
 
+import gc
 import json
 import os
 import re
+import weakref
 
 import numpy as np
 import pytest
@@ -302,3 +304,48 @@ def test_inputs_that_a_layer_does_not_take(shape, text):
         ValueError, match='Input 0 of layer "narrow" is incompatible with the layer: ' + text
     ):
         layer(np.ones(shape, "f"))
+
+
+def branched():
+    """A model of two inputs that meet in a layer, in ops and in an initial state."""
+    a, b = keras.Input((3,)), keras.Input((3,))
+    x = tf.concat([keras.layers.Dense(4)(a), b * 2.0], 1) + 1.0
+    x = keras.layers.Concatenate()([x, b])
+    x = keras.layers.LSTM(3)(tf.reshape(x, [-1, 2, 5]), initial_state=[a, b])
+    return keras.Model([a, b], x + tf.reduce_sum(b + 1.0) + (a - 1.0)[:, :1])
+
+
+def test_ops_on_tensors_of_several_inputs():
+    model = branched()
+    copy = keras.Model.from_config(model.get_config())
+    copy.set_weights(model.get_weights())
+    a, b = np.ones([2, 3], "f4"), np.arange(6, dtype="f4").reshape(2, 3)
+    dense, lstm = (x for x in model.layers if x.weights)
+    x = np.concatenate([dense(a), b * 2], 1) + 1
+    x = lstm(np.concatenate([x, b], 1).reshape(-1, 2, 5), initial_state=[a, b])
+    expected = x + np.sum(b + 1) + (a - 1)[:, :1]
+    np.testing.assert_allclose(model([a, b]), expected, rtol=1e-5)
+    np.testing.assert_allclose(copy.predict([a, b], verbose=0), expected, rtol=1e-5)
+    names = [layer.name for layer in model.layers]
+    assert len(set(names)) == len(names)
+
+
+def test_gradients_with_respect_to_another_input():
+    a, b = keras.Input((2,)), keras.Input((2,))
+    slopes = keras.Model([a, b], keras.backend.gradients(a * b * b, [a, b]))
+    x, y = np.array([[1.0, 2.0]], "f4"), np.array([[3.0, 4.0]], "f4")
+    da, db = slopes([x, y])
+    np.testing.assert_allclose(da, y * y)
+    np.testing.assert_allclose(db, 2 * x * y)
+
+
+@pytest.mark.parametrize("make", [branched, small], ids=["functional", "sequential"])
+def test_models_are_released(make):
+    """Without clear_session, also while other models live."""
+    kept, gone = make(), []
+    for _ in range(3):
+        model = make()
+        gone += [weakref.ref(w) for w in model.weights] + [weakref.ref(model)]
+        del model
+    gc.collect()
+    assert kept.weights and not [r for r in gone if r() is not None]

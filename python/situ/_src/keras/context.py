@@ -18,7 +18,6 @@ from situ._src.keras.registry import keras_export, reset_names
 
 _MAX_EAGER_MASKS = 64
 _state = {
-    "graph": None,
     "float": "float32",
     "epsilon": 1e-7,
     "format": "channels_last",
@@ -27,17 +26,28 @@ _state = {
 
 
 class KerasGraph(FuncGraph):
-    """Graph of symbolic tensors: functional models are built in it, it never runs."""
+    """Graph of symbolic tensors: functional models are built in it, it never runs.
+
+    Each tf.keras.Input has its own, so that memory of a model is released with the model. Where
+    tensors of several graphs meet, one of the graphs has placeholders for those of the others;
+    their attribute `_keras_original` is the tensor that they stand for."""
 
     def __init__(self):
         super().__init__("keras_graph")
+        self._captures = True  # tensors of other graphs, too
 
+    def _capture(self, tensor, _name=None):
+        if not isinstance(tensor, GraphTensor):
+            return super()._capture(tensor, _name)
+        if not is_symbolic(tensor):
+            return tensor  # of a graph of the program: an error says so
+        inside = super()._capture(tensor, _name)
+        inside._keras_original = tensor
+        return inside
 
-def keras_graph():
-    """Returns the graph of symbolic tensors."""
-    if _state["graph"] is None:
-        _state["graph"] = KerasGraph()
-    return _state["graph"]
+    def inside(self, tensor):
+        """Returns the tensor of this graph for a tensor, which may be of another graph."""
+        return tensor if getattr(tensor, "graph", None) is self else self._capture(tensor)
 
 
 def is_symbolic(value):
@@ -64,8 +74,8 @@ def set_setting(name, value):
 
 @keras_export("backend.clear_session")
 def clear_session():
-    """Resets the names of layers, the graph of symbolic tensors and the learning phase."""
-    _state["graph"] = _state["phase"] = None
+    """Resets the names of layers and the learning phase."""
+    _state["phase"] = None
     reset_names()
 
 

@@ -102,7 +102,7 @@ class InputLayer(Layer):
         )
         if input_tensor is None:
             spec = type_spec or self._spec_of_arguments(sparse, ragged)
-            input_tensor = nodes.placeholder_of(context.keras_graph(), spec, self.name)
+            input_tensor = nodes.placeholder_of(context.KerasGraph(), spec, self.name)
         self.built, self.optional = True, bool(optional)
         self.sparse = isinstance(input_tensor, SparseTensor)
         self.ragged = isinstance(input_tensor, RaggedTensor)

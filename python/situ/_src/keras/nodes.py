@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 
 import _situ
 from situ._src.framework import nest, style, tensor_shape
@@ -16,6 +17,7 @@ from situ._src.framework.graph import get_default_graph
 from situ._src.framework.scopes import control_dependencies, device
 from situ._src.framework.type_spec import spec_of
 from situ._src.keras import context, weights
+from situ._src.keras.registry import unique
 from situ._src.ops.array_ops import op
 
 
@@ -182,6 +184,9 @@ def depends(tensor, known=None):
         elif hasattr(t, "_keras_history") or hasattr(t, "_keras_component"):
             known[id(t)] = True
             stack.pop()
+        elif hasattr(t, "_keras_original"):
+            known[id(t)] = depends(t._keras_original)
+            stack.pop()
         else:
             open_ = [i for i in t.op.inputs if id(i) not in known]
             if open_:
@@ -190,6 +195,11 @@ def depends(tensor, known=None):
             known[id(t)] = any(known[id(i)] for i in t.op.inputs)
             stack.pop()
     return known[id(tensor)]
+
+
+def _original(tensor):
+    """Returns the tensor of another graph that a placeholder stands for, or else the tensor."""
+    return getattr(tensor, "_keras_original", tensor)
 
 
 def ensure(tensor):
@@ -208,13 +218,12 @@ def ensure(tensor):
             "not come from `tf.keras.Input`."
         )
     operation = tensor.op
-    for parent in operation.inputs:
-        if depends(parent):
-            ensure(parent)
+    parents = [_original(t) for t in operation.inputs if depends(t)]
+    for parent in parents:
+        ensure(parent)
     if hasattr(tensor, "_keras_history"):
         return
-    layer = op_layer(operation)
-    inputs = [t for t in operation.inputs if hasattr(t, "_keras_history")]
+    layer, inputs = op_layer(operation), parents
     outputs = list(operation.outputs)
     Node(
         layer,
@@ -254,7 +263,7 @@ def constant_of(tensor):
     for outside, inside in graph.captured.values():
         if inside is tensor:
             return outside
-    captured = list(graph.captured.values())
+    captured = [c for c in graph.captured.values() if not context.is_symbolic(c[0])]
     reads = list(graph.reads.items())
     trace = _situ.Trace(
         graph,
@@ -278,11 +287,11 @@ def op_layer(operation):
     from situ._src.keras.op_layer import TensorFlowOpLayer
 
     attrs = json.loads(operation._save(True)).get("attr", {})
-    constants = {i: constant_of(t) for i, t in enumerate(operation.inputs) if not depends(t)}
+    inputs = enumerate(operation.inputs)
+    constants = {i: constant_of(_original(t)) for i, t in inputs if not depends(t)}
+    name = re.sub(r"_\d+$", "", operation.name.replace("/", "_"))  # unique in its graph only
     return TensorFlowOpLayer(
-        {"op": operation.type, "attr": attrs},
-        constants,
-        name="tf_op_layer_" + operation.name.replace("/", "_"),
+        {"op": operation.type, "attr": attrs}, constants, name=unique(f"tf_op_layer_{name}")
     )
 
 
