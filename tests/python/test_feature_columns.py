@@ -262,3 +262,26 @@ def test_collections_of_a_linear_model():
     names = ["linear_model/x/weights", "linear_model/bias_weights"]
     assert [v.op.name for v in tf.get_collection("mine")] == names
     assert [v.op.name for v in tf.global_variables()] == names
+
+
+def test_features_of_unknown_rank_and_weights_in_parts():
+    words = fc.categorical_column_with_vocabulary_list("s", ["a", "b", "c"])
+    number = fc.numeric_column("r", shape=(2,))
+    sparse, dense = tf.sparse_placeholder("string"), tf.placeholder("float32")
+    found: dict = {}
+    halves = lambda shape, dtype: [min(2, shape[0])] + [1] * (len(shape) - 1)
+    with tf.variable_scope("", partitioner=halves):
+        sums = fc.linear_model({"s": sparse, "r": dense}, [words, number], cols_to_vars=found)
+    assert [v.shape.as_list() for v in found[words]] == [[2, 1], [1, 1]]
+    assert [len(found[key]) for key in (number, "bias")] == [2, 1]
+    rows = tf.SparseTensorValue([[0, 0], [1, 0], [1, 2]], ["b", "a", "c"], [2, 3])
+    with tf.Session() as sess:
+        sess.run([tf.global_variables_initializer(), tf.tables_initializer()])
+        for part, values in zip(found[words], ([[1.0], [2.0]], [[3.0]])):
+            part.load(values, sess)
+        found[number][0].load([[10.0]], sess)
+        found[number][1].load([[100.0]], sess)
+        got = sess.run(sums, {sparse: rows, dense: [[1.0, 2.0], [3.0, 4.0]]})
+    assert got.tolist() == [[212.0], [434.0]]
+    with pytest.raises(ValueError, match=r"Feature \(key: r\) cannot have rank 0"):
+        fc.input_layer({"r": tf.constant(1.0)}, [number])

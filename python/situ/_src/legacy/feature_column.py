@@ -35,8 +35,13 @@ def dense(features, key, missing):
     if isinstance(value, SparseTensor):
         value = sparse_tensor_to_dense(value, missing(value.dtype))
     value = convert_to_tensor(value)
-    if value.shape.ndims is None:
-        raise ValueError(f"Undefined rank for feature {key}.")
+    if value.shape.ndims is None:  # known at run time: one row of values per example
+        shape = op("Shape", value)
+        rows = op("StridedSlice", shape, [0], [1], [1])
+        count = op("Prod", op("Slice", shape, [1], [-1]), [0], keep_dims=True)
+        return op("Reshape", value, op("ConcatV2", [rows, count], 0))
+    if not value.shape.ndims:
+        raise ValueError(f"Feature (key: {key}) cannot have rank 0. Given: {value}")
     return op("ExpandDims", value, -1) if value.shape.ndims == 1 else value
 
 

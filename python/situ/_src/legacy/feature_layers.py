@@ -96,6 +96,15 @@ def _weights(name, shape, trainable, collections):
     )
 
 
+def _whole(weights):
+    """Returns the value of a variable, also of one in parts."""
+    return weights.as_tensor() if hasattr(weights, "as_tensor") else weights.value()
+
+
+def _parts(weights):
+    return list(weights) if hasattr(weights, "as_tensor") else [weights]
+
+
 @export("feature_column.linear_model")
 def linear_model(
     features,
@@ -125,17 +134,17 @@ def linear_model(
                     shape = [column.num_buckets, units]
                     weights = _weights("weights", shape, trainable, weight_collections)
                     ids = column.ids(features)
-                    parts.append(combined(rows_of(weights.value(), ids), ids, sparse_combiner))
+                    parts.append(combined(rows_of(_whole(weights), ids), ids, sparse_combiner))
                 else:
                     shape = [column.width, units]
                     weights = _weights("weights", shape, trainable, weight_collections)
-                    parts.append(op("MatMul", column.tensor(features), weights.value()))
+                    parts.append(op("MatMul", column.tensor(features), _whole(weights)))
                 if cols_to_vars is not None:
-                    cols_to_vars[column] = [weights]
+                    cols_to_vars[column] = _parts(weights)
         bias = _weights("bias_weights", [units], trainable, weight_collections)
         if cols_to_vars is not None:
-            cols_to_vars["bias"] = [bias]
-        return op("BiasAdd", op("AddN", parts), bias.value(), name="weighted_sum")
+            cols_to_vars["bias"] = _parts(bias)
+        return op("BiasAdd", op("AddN", parts), _whole(bias), name="weighted_sum")
 
 
 @export(
