@@ -66,3 +66,10 @@ def test_loop_over_elements_of_unknown_shape():
 
     data = tf.data.Dataset.from_generator(lambda: [(1, 3)] * 3, (tf.int32, tf.int32))
     assert total(data).numpy() == 6
+
+
+def test_edit_distance_of_sparse_values():
+    sparse = tf.compat.v1.SparseTensorValue
+    one = sparse([[0, 0], [0, 1], [1, 0]], np.array([1, 2, 3], np.int64), [2, 2])
+    other = sparse([[0, 0], [1, 0]], np.array([1, 4], np.int64), [2, 2])
+    np.testing.assert_array_equal(tf.edit_distance(one, other, normalize=False), [1, 1])

@@ -128,3 +128,20 @@ def test_batch_dims_of_gather_nd_that_are_invalid():
         tf.gather_nd(x, [[0]], batch_dims=-1)
     with pytest.raises(tf.errors.InvalidArgumentError):
         tf.gather_nd(x, [[0], [1], [2]], batch_dims=1)
+
+
+@pytest.mark.parametrize(
+    ("repeats", "axis"), [(2, None), ([1, 2], 0), ([1, 2], -1), (3, 1), ([2], 0), (range(4), None)]
+)
+def test_repeat(repeats, axis):
+    x, repeats = numpy.array([[1, 2], [3, 4]], "i"), numpy.array(repeats, "i")
+    want = numpy.repeat(x, repeats, axis)
+
+    @tf.function(input_signature=[tf.TensorSpec(None, tf.int32)] * 2)
+    def repeat(x, repeats):
+        return tf.repeat(x, repeats, axis)
+
+    numpy.testing.assert_array_equal(tf.repeat(x, repeats, axis), want)
+    numpy.testing.assert_array_equal(repeat(x, repeats), want)
+    with pytest.raises(ValueError, match="out of range"):
+        tf.repeat(x, 2, 5)

@@ -310,14 +310,14 @@ def repeat(
     rank = tensor_shape.as_shape(tensor.shape).rank
     if rank == 0:
         tensor, rank = op("Reshape", tensor, [1]), 1
-    if rank is None or not -rank <= axis < rank:
+    if rank is not None and not -rank <= axis < rank:
         raise ValueError(f"tf.repeat: axis {axis} is out of range for a tensor of rank {rank}.")
-    axis = axis % rank
-    if (
-        isinstance(repeats, (list, tuple))
-        or tensor_shape.as_shape(getattr(repeats, "shape", ())).rank
-    ):
-        return op("GatherV2", tensor, _repeated_indices(repeats), axis, name=name)
+    axis = axis if rank is None else axis % rank
+    counts = convert_to_tensor(repeats)
+    if rank is None or tensor_shape.as_shape(counts.shape).rank != 0:
+        size = op("ExpandDims", shape_op(tensor)[axis], 0)
+        counts = op("BroadcastTo", cast(counts, "int32"), size)
+        return op("GatherV2", tensor, _repeated_indices(counts), axis, name=name)
     expanded = op("ExpandDims", tensor, axis + 1)
     tiled = op("Tile", expanded, [repeats if d == axis + 1 else 1 for d in range(rank + 1)])
     sizes = op(

@@ -7,7 +7,7 @@ from situ._src.framework.api import export
 from situ._src.framework.graph import scope
 from situ._src.ops import gather_ops
 from situ._src.ops.array_ops import cast, concat, constant, convert_to_tensor, op
-from situ._src.ops.sparse_ops import SparseTensor
+from situ._src.ops.sparse_ops import SparseTensor, SparseTensorValue
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing takes long to import
@@ -182,8 +182,9 @@ def edit_distance(
 ) -> Tensor:
     """Computes the Levenshtein distance between the rows of two sparse tensors."""
     for name_, value in (("Hypothesis", hypothesis), ("Truth", truth)):
-        if not isinstance(value, SparseTensor):
+        if not isinstance(value, (SparseTensor, SparseTensorValue)):
             raise TypeError(f"{name_} must be a SparseTensor.")
+    hypothesis, truth = SparseTensor.from_value(hypothesis), SparseTensor.from_value(truth)
     hypothesis_values, truth_values = hypothesis.values, truth.values
     if hypothesis_values.dtype != truth_values.dtype:
         hypothesis_values, truth_values = (
