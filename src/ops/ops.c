@@ -2,13 +2,14 @@
  * ops.c: the table of op families, and helpers that they share. */
 #include "ops/ops.h"
 
+#include "ops/families.h"
 #include "tensor/number.h"
 #include "tensor/shape.h"
 #include "tensor/type.h"
 
 const struct op_family *const op_families[] = {
 #define FAMILY(name) &name##_family,
-    OP_FAMILIES(FAMILY)
+    OP_FAMILIES(FAMILY) STRING_AND_SPARSE_FAMILIES(FAMILY)
 #undef FAMILY
         NULL};
 

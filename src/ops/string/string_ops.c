@@ -223,6 +223,7 @@ static situ_status split_shape(struct call *call) {
 
 static situ_status split(situ_string text, situ_string delimiter, bool skip, struct words *to) {
   size_t begin = 0;
+  if (!text.length) return NULL;
   if (!delimiter.length) {
     for (size_t i = 0; i < text.length; i++) TRY(words_add(to, text.data + i, 1));
     return NULL;
@@ -252,22 +253,70 @@ static situ_status give_split(struct compute *compute, struct words *words, cons
   return NULL;
 }
 
-static situ_status compute_split(struct compute *compute) {
+/* Appends the parts of a text to a list. */
+typedef situ_status splitter(const struct compute *compute, situ_string text, struct words *to);
+
+static situ_status split_all(struct compute *compute, splitter *add_parts) {
   const situ_tensor *in = compute->in[0];
   const int64_t n = situ_shape_count(in->shape);
-  const bool skip = call_bool(compute->call, "skip_empty");
   int64_t *counts = calloc((size_t)max_i64(1, n), sizeof *counts);
   struct words words = {0};
   situ_status status = counts ? NULL : NO_MEMORY();
   for (int64_t i = 0; i < n && !status; i++) {
     const int64_t before = words.count;
-    status = split(situ_tensor_string(in, i), situ_tensor_string(compute->in[1], 0), skip, &words);
+    status = add_parts(compute, situ_tensor_string(in, i), &words);
     counts[i] = words.count - before;
   }
   if (!status) status = give_split(compute, &words, counts, n);
   words_free(&words);
   free(counts);
   return status;
+}
+
+static situ_status split_at_any(const struct compute *compute, situ_string text, struct words *to) {
+  const bool skip = call_bool(compute->call, "skip_empty");
+  return split(text, situ_tensor_string(compute->in[1], 0), skip, to);
+}
+
+static situ_status compute_split(struct compute *compute) {
+  return split_all(compute, split_at_any);
+}
+
+/* StringSplitV2: as str.split of Python. */
+
+/* Splits at white space, at most `most` times unless that is negative. */
+static situ_status split_at_space(situ_string text, int64_t most, struct words *to) {
+  size_t i = 0;
+  for (int64_t parts = 0;; parts++) {
+    while (i < text.length && isspace((unsigned char)text.data[i])) i++;
+    size_t end = i;
+    while (end < text.length && !isspace((unsigned char)text.data[end])) end++;
+    const bool is_rest = most > 0 && parts == most;
+    if (is_rest) return words_add(to, text.data + i, text.length - i);
+    if (end == i) return NULL;
+    TRY(words_add(to, text.data + i, end - i));
+    i = end;
+  }
+}
+
+static situ_status split_at_string(const struct compute *compute, situ_string text,
+                                   struct words *to) {
+  const situ_string separator = situ_tensor_string(compute->in[1], 0);
+  const int64_t most = call_integer(compute->call, "maxsplit");
+  if (!most) return words_add(to, text.data, text.length);
+  if (!separator.length) return split_at_space(text, most, to);
+  for (int64_t parts = 0; most < 0 || parts < most; parts++) {
+    const char *at = memmem(text.data, text.length, separator.data, separator.length);
+    if (!at) break;
+    const size_t length = (size_t)(at - text.data);
+    TRY(words_add(to, text.data, length));
+    text = (situ_string){at + separator.length, text.length - length - separator.length};
+  }
+  return words_add(to, text.data, text.length);
+}
+
+static situ_status compute_split_v2(struct compute *compute) {
+  return split_all(compute, split_at_string);
 }
 
 /* StringJoin: inputs have one shape, or are one text each. */
@@ -497,10 +546,23 @@ static const struct op_def op_defs[] = {
      .flags = OP_NO_GRADIENT,
      .shape = split_shape,
      .compute = compute_split},
+    {.name = "StringSplitV2",
+     .inputs = "input:string[?] sep:string[]",
+     .outputs = "indices:int64 values:string shape:int64",
+     .attrs = "maxsplit:int=-1",
+     .python = "",
+     .doc = "Splits strings as str.split into a sparse matrix with one line per string.",
+     .args = "input: Vector of strings.\n"
+             "sep: String at which to split; empty splits at white space.\n"
+             "maxsplit: Maximum number of splits; -1 does not limit it.",
+     .devices = "CPU",
+     .flags = OP_NO_GRADIENT,
+     .shape = split_shape,
+     .compute = compute_split_v2},
     {.name = "StringJoin",
      .inputs = "inputs:N*string",
      .outputs = "output:string",
-     .attrs = "N:int>=1 separator:string=''",
+     .attrs = "N:int>=0 separator:string=''",
      .python = "strings.join string_join",
      .doc = "Concatenates the strings of all inputs element by element.",
      .args = "inputs: Tensors of strings of one shape; scalars are broadcast.\n"

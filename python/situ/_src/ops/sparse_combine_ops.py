@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """sparse_combine_ops.py: sparse tensors made of several tensors: ids and values, element-wise
-maximum and minimum, default values in empty rows."""
+maximum and minimum, default values in empty rows, crosses of columns, and parts of one tensor."""
 
 from __future__ import annotations
 
 from situ._src.framework.api import export
 from situ._src.framework.graph import scope
+from situ._src.framework.indexed_slices import IndexedSlices
+from situ._src.framework.tensor import Tensor as TensorClass
 from situ._src.ops.array_ops import cast, concat, convert_to_tensor, op
 from situ._src.ops.sparse_ops import SparseTensor, _rank, reorder
 
@@ -128,3 +130,161 @@ def sparse_fill_empty_rows(
             "SparseFillEmptyRows", sparse.indices, sparse.values, sparse.dense_shape, default
         )
         return SparseTensor(indices, values, sparse.dense_shape), empty
+
+
+@export(v2="sparse.split")
+def sparse_split(
+    sp_input: Any = None, num_split: Any = None, axis: Any = None, name: str | None = None
+) -> list[SparseTensor]:
+    """Splits a sparse tensor along a dimension; the first parts are larger if the size is no
+    multiple of `num_split`.
+
+    Args:
+      sp_input: A sparse tensor.
+      num_split: The number of parts.
+      axis: The dimension.
+      name: A name for the operation (optional).
+
+    Returns:
+      A list of sparse tensors.
+
+    Raises:
+      ValueError: An argument is missing.
+    """
+    for argument, value in (("sp_input", sp_input), ("num_split", num_split), ("axis", axis)):
+        if value is None:
+            raise ValueError(f"{argument} is required")
+    sp_input = _sparse(sp_input)
+    parts = (sp_input.indices, sp_input.values, sp_input.dense_shape)
+    at = cast(convert_to_tensor(axis), "int64")
+    flat = op("SparseSplit", at, *parts, num_split=num_split, name=name)
+    return [SparseTensor(*flat[i::num_split]) for i in range(num_split)]
+
+
+_REQUIRED = object()  # stands for arguments by position
+
+
+@export(v1=("sparse.split", "sparse_split"))
+def sparse_split_v1(
+    keyword_required: Any = _REQUIRED,
+    sp_input: Any = None,
+    num_split: Any = None,
+    axis: Any = None,
+    name: str | None = None,
+    split_dim: Any = None,
+) -> list[SparseTensor]:
+    """Splits a sparse tensor along a dimension; see `tf.sparse.split`.
+
+    Args:
+      keyword_required: Must not be given: arguments have names.
+      sp_input: A sparse tensor.
+      num_split: The number of parts.
+      axis: The dimension.
+      name: A name for the operation (optional).
+      split_dim: The older name of `axis`.
+
+    Returns:
+      A list of sparse tensors.
+
+    Raises:
+      ValueError: An argument is missing, has no name or is given twice.
+    """
+    if keyword_required is not _REQUIRED:
+        raise ValueError("Keyword arguments are required for this function.")
+    if axis is not None and split_dim is not None:
+        raise ValueError("Cannot specify both 'split_dim' and 'axis'.")
+    return sparse_split(sp_input, num_split, split_dim if axis is None else axis, name)
+
+
+def _columns(inputs):
+    """Returns the lists of inputs of the ops that cross columns: indices, values, shapes, dense
+    tensors; numbers become int64."""
+    if not isinstance(inputs, (list, tuple)):
+        raise TypeError("Inputs must be a list")
+    if not all(isinstance(one, (SparseTensor, TensorClass)) for one in inputs):
+        raise TypeError("All inputs must be Tensor or SparseTensor.")
+
+    def converted(tensor):
+        return tensor if tensor.dtype.name == "string" else cast(tensor, "int64")
+
+    sparse = [one for one in inputs if isinstance(one, SparseTensor)]
+    return (
+        [one.indices for one in sparse],
+        [converted(one.values) for one in sparse],
+        [one.dense_shape for one in sparse],
+        [converted(one) for one in inputs if not isinstance(one, SparseTensor)],
+    )
+
+
+@export("sparse.cross")
+def sparse_cross(inputs: Any, name: str | None = None, separator: Any = None) -> SparseTensor:
+    """Combines the features of each row of several columns.
+
+    Args:
+      inputs: A list of matrices, sparse or dense, of strings or integers.
+      name: A name for the operation (optional).
+      separator: The string between the features; "_X_" by default.
+
+    Returns:
+      A sparse matrix of strings.
+
+    Raises:
+      TypeError: An input is no tensor.
+    """
+    separator = convert_to_tensor("_X_" if separator is None else separator, "string")
+    return SparseTensor(*op("SparseCrossV2", *_columns(inputs), separator, name=name))
+
+
+_HASH_KEY = 0xDECAFCAFFE
+
+
+@export("sparse.cross_hashed")
+def sparse_cross_hashed(
+    inputs: Any, num_buckets: int = 0, hash_key: int | None = None, name: str | None = None
+) -> SparseTensor:
+    """Combines the features of each row of several columns, as hashes.
+
+    Args:
+      inputs: A list of matrices, sparse or dense, of strings or integers.
+      num_buckets: The number of different hashes; 0 for all.
+      hash_key: The initial value of the hashes.
+      name: A name for the operation (optional).
+
+    Returns:
+      A sparse matrix of int64.
+
+    Raises:
+      TypeError: An input is no tensor.
+    """
+    columns = _columns(inputs)
+    has_numbers = any(one.dtype.name == "int64" for one in [*columns[1], *columns[3]])
+    return SparseTensor(
+        *op(
+            "SparseCross",
+            *columns,
+            hashed_output=True,
+            num_buckets=num_buckets,
+            hash_key=hash_key or _HASH_KEY,
+            out_type="int64",
+            internal_type="int64" if has_numbers else "string",
+            name=name,
+        )
+    )
+
+
+@export("sparse.mask", v1="sparse_mask")
+def sparse_mask(a: Any, mask_indices: TensorLike, name: str | None = None) -> IndexedSlices:
+    """Removes slices of an IndexedSlices.
+
+    Args:
+      a: An IndexedSlices.
+      mask_indices: The indices of the slices to remove.
+      name: A name for the operation (optional).
+
+    Returns:
+      An IndexedSlices of the others.
+    """
+    with scope(name, "sparse_mask"):
+        indices, places = op("ListDiff", a.indices, mask_indices)
+        values = op("GatherV2", a.values, places, 0)
+        return IndexedSlices(values, indices, a.dense_shape)

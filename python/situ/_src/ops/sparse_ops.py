@@ -425,12 +425,22 @@ def from_dense(tensor: TensorLike, name: str | None = None) -> SparseTensor:
         return SparseTensor(indices, values, shape)
 
 
+def _same_shape(sparse):
+    """Returns the dense shape, as a constant if it is known."""
+    known = sparse.get_shape()
+    if known.is_fully_defined():
+        return constant(known.as_list(), "int64")
+    return op("Identity", sparse.dense_shape)
+
+
 @export("sparse.reorder", v1="sparse_reorder")
 def reorder(sp_input: TensorLike, name: str | None = None) -> SparseTensor:
     """Sorts the elements in row-major order."""
     with scope(name, "SparseReorder"):
-        positions = _flat_indices(sp_input.indices, sp_input.dense_shape, _rank(sp_input))
-        return _select(sp_input, BOTH["argsort"](positions))
+        sp_input = SparseTensor.from_value(sp_input)
+        parts = (sp_input.indices, sp_input.values, sp_input.dense_shape)
+        indices, values = op("SparseReorder", *parts)
+        return SparseTensor(indices, values, _same_shape(sp_input))
 
 
 @export("sparse.transpose", v1="sparse_transpose")
@@ -439,30 +449,70 @@ def transpose(
 ) -> SparseTensor:
     """Permutes the dimensions of a sparse tensor."""
     with scope(name, "SparseTranspose"):
-        rank = _rank(sp_input)
-        order = [
-            int(v) for v in (numpy.asarray(perm) if perm is not None else numpy.arange(rank)[::-1])
-        ]
-        indices = op("GatherV2", sp_input.indices, constant(order), 1)
-        return reorder(
-            SparseTensor(
-                indices, sp_input.values, op("GatherV2", sp_input.dense_shape, constant(order), 0)
-            )
+        sp_input = SparseTensor.from_value(sp_input)
+        rank = sp_input.get_shape().rank
+        if perm is None and rank is None:
+            last = op("Size", sp_input.dense_shape) - 1
+            order = op("Range", last, -1, -1)
+        elif perm is None:
+            order = constant(list(range(rank))[::-1])
+        else:
+            order = convert_to_tensor(perm)
+        indices = op("GatherV2", sp_input.indices, order, 1)
+        sizes, places = sp_input.get_shape(), constant_value(order)
+        if places is not None and sizes.is_fully_defined():
+            shape = constant([sizes.as_list()[i] for i in places], "int64")
+        else:
+            shape = op("GatherV2", sp_input.dense_shape, order, 0)
+        return reorder(SparseTensor(indices, sp_input.values, shape))
+
+
+def _reshaped(before, sizes):
+    """Returns the static sizes of a reshaped tensor, or None if they are not known.
+
+    Raises:
+      ValueError: The sizes do not fit.
+    """
+    if sizes is None or not before.is_fully_defined():
+        return None
+    given, open_sizes = [int(n) for n in sizes], [i for i, n in enumerate(sizes) if n < 0]
+    if len(open_sizes) > 1:
+        raise ValueError(f"At most one dimension can be inferred (-1). Found: {sizes}")
+    total, result = int(numpy.prod(before.as_list(), dtype="int64")), list(given)
+    if open_sizes and 0 in given:
+        return None
+    if open_sizes:
+        rest = [n for n in given if n >= 0]
+        result[open_sizes[0]] = total // int(numpy.prod(rest, dtype="int64"))
+    count = int(numpy.prod(result, dtype="int64"))
+    if count != total:
+        raise ValueError(
+            f"Cannot reshape a tensor with {total} elements to shape {given} ({count} elements)."
         )
+    return result
 
 
 @export("sparse.reshape", v1="sparse_reshape")
 def reshape(sp_input: TensorLike, shape: ShapeLike, name: str | None = None) -> SparseTensor:
-    """Reshapes a sparse tensor; one dimension may be -1."""
+    """Reshapes a sparse tensor; one dimension may be -1.
+
+    Raises:
+      ValueError: The number of elements differs.
+    """
     with scope(name, "SparseReshape"):
-        rank = _rank(sp_input)
+        sp_input = SparseTensor.from_value(sp_input)
         sizes = cast(convert_to_tensor(shape), "int64")
-        known = tensor_shape.as_shape(sizes.shape).as_list()[0]
-        total = op("Prod", sp_input.dense_shape, [0])
-        rest = op("FloorDiv", total, op("Neg", op("Prod", sizes, [0])))
-        sizes = op("SelectV2", op("Less", sizes, cast(0, "int64")), rest, sizes)
-        numbers = _flat_indices(sp_input.indices, sp_input.dense_shape, rank)
-        return SparseTensor(_unflatten(numbers, sizes, known), sp_input.values, sizes)
+        before, given = sp_input.get_shape(), constant_value(sizes)
+        indices, new_shape = op("SparseReshape", sp_input.indices, sp_input.dense_shape, sizes)
+        known = _reshaped(before, given)
+        result = SparseTensor(
+            indices,
+            op("Identity", sp_input.values),
+            new_shape if known is None else constant(known, "int64"),
+        )
+        if known is None and given is not None:
+            result._static = [None if n < 0 else int(n) for n in given]
+        return result
 
 
 @export("sparse.expand_dims")
@@ -527,39 +577,36 @@ def retain(sp_input: TensorLike, to_retain: TensorLike) -> SparseTensor:
 def slice_(
     sp_input: TensorLike, start: TensorLike, size: TensorLike, name: str | None = None
 ) -> SparseTensor:
-    """Slices a sparse tensor."""
+    """Slices a sparse tensor; the slice may exceed it."""
     with scope(name, "SparseSlice"):
+        sp_input = SparseTensor.from_value(sp_input)
         start, size = (cast(convert_to_tensor(v), "int64") for v in (start, size))
-        shape = op("Maximum", op("Minimum", size, sp_input.dense_shape - start), cast(0, "int64"))
-        shifted = sp_input.indices - start
-        inside = op(
-            "All",
-            op(
-                "LogicalAnd",
-                op("GreaterEqual", shifted, cast(0, "int64")),
-                op("Less", shifted, shape),
-            ),
-            [1],
-        )
-        return retain(SparseTensor(shifted, sp_input.values, shape), inside)
+        parts = (sp_input.indices, sp_input.values, sp_input.dense_shape)
+        return SparseTensor(*op("SparseSlice", *parts, start, size))
 
 
-def _check_sizes(sp_inputs, axis, expand):
-    """Raises an error if static sizes differ along another axis than that of concat."""
-    shapes = [s.shape for s in sp_inputs]
-    if expand or any(s.rank is None for s in shapes):
-        return
-    axis = axis + shapes[0].rank if axis < 0 else axis
-    for i, other in enumerate(shapes[1:], 1):
-        for d, (a, b) in enumerate(zip(shapes[0].as_list(), other.as_list())):
-            if d != axis and None not in (a, b) and a != b:
-                raise errors.InvalidArgumentError(
-                    None,
-                    None,
-                    f"Input shapes do not match: Input tensors must have the same "
-                    f"shape except in dimension {axis}: dimension {d} of inputs[0] and of "
-                    f"inputs[{i}] is {a} and {b}.",
-                )
+def _expanded(shapes, axis):
+    """Returns the shapes with the largest size in each dimension but `axis`."""
+    largest = OPS["Max"](op("Pack", shapes), constant([0]))
+    rank = op("Size", largest)
+    index = op("Range", 0, rank, 1)
+    at = op("Equal", index, rank + axis if axis < 0 else constant(axis))
+    return [op("SelectV2", at, shape, largest) for shape in shapes]
+
+
+def _concat_shape(inputs, axis, expand):
+    """Returns the static sizes of a concatenation, or None if the rank is unknown."""
+    shapes = [one.get_shape() for one in inputs]
+    if any(shape.rank is None for shape in shapes):
+        return None
+    columns = list(zip(*[shape.as_list() for shape in shapes]))
+    if expand:
+        sizes = [None if None in column else max(column) for column in columns]
+    else:
+        sizes = shapes[0].as_list()
+    if -len(sizes) <= axis < len(sizes):
+        sizes[axis] = None if None in columns[axis] else sum(columns[axis])
+    return sizes
 
 
 @export("sparse.concat")
@@ -573,22 +620,28 @@ def concat_(
 ) -> SparseTensor:
     """Concatenates sparse tensors; with `expand_nonconcat_dims` other dimensions may differ."""
     with scope(name, "SparseConcat"):
-        axis = concat_dim if axis is None else axis
-        _check_sizes(sp_inputs, axis, expand_nonconcat_dims or expand_nonconcat_dim)
-        rank = _rank(sp_inputs[0])
-        axis = axis + rank if axis < 0 else axis
-        unit = constant(numpy.eye(rank, dtype="int64")[axis])
-        places, before = [], cast(0, "int64")
-        for one in sp_inputs:
-            places.append(one.indices + unit * before)
-            before = before + one.dense_shape[axis]
-        sizes = sp_inputs[0].dense_shape
-        for one in sp_inputs[1:]:
-            sizes = op("Maximum", sizes, one.dense_shape)
-        shape = op("SelectV2", op("Equal", unit, cast(1, "int64")), before, sizes)
-        return reorder(
-            SparseTensor(concat(places, 0), concat([s.values for s in sp_inputs], 0), shape)
+        axis = int(concat_dim if axis is None else axis)
+        inputs = [SparseTensor.from_value(one) for one in sp_inputs]
+        if len(inputs) == 1:
+            return inputs[0]
+        expand = expand_nonconcat_dims or expand_nonconcat_dim
+        shapes = [one.dense_shape for one in inputs]
+        if expand:
+            shapes = _expanded(shapes, axis)
+        indices, values, shape = op(
+            "SparseConcat",
+            [one.indices for one in inputs],
+            [one.values for one in inputs],
+            shapes,
+            concat_dim=axis,
         )
+        sizes = _concat_shape(inputs, axis, expand)
+        if sizes is not None and None not in sizes:
+            shape = constant(sizes, "int64")
+        result = SparseTensor(indices, values, shape)
+        if sizes is not None:
+            result._static = sizes
+        return result
 
 
 export(v1=("sparse.concat", "sparse_concat"))(

@@ -1,75 +1,111 @@
 # SPDX-License-Identifier: Apache-2.0
-"""unicode_ops.py: tf.strings: bytes, Unicode characters, substrings, n-grams and reduce_join (on
-the host)."""
+"""unicode_ops.py: tf.strings: bytes, Unicode characters, substrings, n-grams and reduce_join."""
 
 from __future__ import annotations
 
 import numpy
 
-from situ._src.framework import errors
+import _situ
 from situ._src.framework.api import export
-from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import scope
-from situ._src.framework.keywords import unsupported
-from situ._src.ops.array_ops import convert_to_tensor
-from situ._src.ops.ragged_tensor import RaggedTensor
+from situ._src.ops.array_ops import convert_to_tensor, op
+from situ._src.ops.ragged_tensor import RaggedTensor, is_ragged, to_ragged
 from situ._src.ops.script_ops import on_host
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing takes long to import
     from situ._src.framework.type_aliases import Any, Axis, TensorLike
 
-_ENCODINGS = {
-    "UTF-8": "utf-8",
-    "UTF-16-BE": "utf-16-be",
-    "UTF-32-BE": "utf-32-be",
-    "US ASCII": "ascii",
-    "ISO-8859-1": "latin-1",
-    "LATIN1": "latin-1",
-}
+
+def _ranked(input, name):
+    """Converts to a string tensor or a ragged tensor of known rank.
+
+    Raises:
+      ValueError: The rank is not known.
+    """
+    strings = to_ragged(input) if is_ragged(input) else convert_to_tensor(input, "string")
+    if strings.shape.rank is None:
+        raise ValueError(f"Rank of `{name}` must be statically known.")
+    return strings
 
 
-def _encoding(name):
-    return _ENCODINGS.get(name.upper(), name)
+def _rows_of(strings):
+    """Returns a tensor of rank 2 or more as a ragged tensor whose flat values are a vector."""
+    rank = strings.shape.rank
+    if rank < 2:
+        return strings
+    if not isinstance(strings, RaggedTensor):
+        return RaggedTensor.from_tensor(strings, ragged_rank=rank - 1)
+    flat, missing = strings.flat_values, rank - strings.ragged_rank - 1
+    if missing:
+        return strings.with_flat_values(RaggedTensor.from_tensor(flat, ragged_rank=missing))
+    return strings
 
 
-def _split(strings, parts, dtype):
-    """Splits a string into a vector, or a vector of strings into a ragged tensor."""
-    strings = convert_to_tensor(strings, "string")
-    kind = object if as_dtype(dtype).name == "string" else "int32"
-
-    def call(array):
-        rows = [parts(t) for t in numpy.asarray(array, object).reshape(-1)]
-        flat = [p for row in rows for p in row]
-        values = numpy.empty(len(flat), kind)
-        values[:] = flat
-        return values, numpy.cumsum([0, *[len(r) for r in rows]]).astype("int64")
-
-    count = strings.shape.as_list()[0] if strings.shape.rank else None
-    values, splits = on_host(
-        call, [strings], [dtype, "int64"], [[None], [None if count is None else count + 1]]
-    )
+def _add_rows(strings, values, splits):
+    """Returns the parts of strings: a vector for a scalar, else a ragged tensor of rank + 1."""
     if strings.shape.rank == 0:
         return values
-    if strings.shape.rank != 1:
-        raise ValueError(
-            "situ splits a string or a vector of strings, but the input has rank "
-            f"{strings.shape.rank}."
-        )
-    return RaggedTensor.from_row_splits(values, splits, validate=False)
+    parts = RaggedTensor.from_row_splits(values, splits, validate=False)
+    return strings.with_flat_values(parts) if isinstance(strings, RaggedTensor) else parts
 
 
-def _characters(text, encoding, errors, replacement):
-    how = {"strict": "strict", "ignore": "ignore"}.get(errors, "replace")
-    result = text.decode(_encoding(encoding), how)
-    return result.replace("\ufffd", chr(replacement)) if how == "replace" else result
+def _flat(strings):
+    values = strings.flat_values if isinstance(strings, RaggedTensor) else strings
+    return op("Reshape", values, [-1])
 
 
 @export("strings.bytes_split")
 def bytes_split(input: TensorLike, name: str | None = None) -> Any:
-    """Splits strings into bytes."""
+    """Splits strings into bytes.
+
+    Args:
+      input: A string tensor or ragged tensor of known rank.
+      name: A name for the operation (optional).
+
+    Returns:
+      A vector for a scalar, else a ragged tensor with one more dimension.
+
+    Raises:
+      ValueError: The rank is not known.
+    """
     with scope(name, "StringsByteSplit"):
-        return _split(input, lambda t: [t[i : i + 1] for i in range(len(t))], "string")
+        strings = _rows_of(_ranked(input, "input"))
+        indices, values, sizes = op("StringSplit", _flat(strings), "", skip_empty=False)
+        if strings.shape.rank == 0:
+            return values
+        rows = RaggedTensor.from_value_rowids(values, indices[:, 0], sizes[0], validate=False)
+        return strings.with_flat_values(rows) if isinstance(strings, RaggedTensor) else rows
+
+
+def _decode(input, encoding, errors, replacement_char, controls=False, offsets=False):
+    """Returns code points, and their offsets or None."""
+    strings = _rows_of(_ranked(input, "input"))
+    splits, codes, *starts = op(
+        "UnicodeDecodeWithOffsets" if offsets else "UnicodeDecode",
+        _flat(strings),
+        input_encoding=encoding,
+        errors=errors,
+        replacement_char=replacement_char,
+        replace_control_characters=controls,
+    )
+    found = [_add_rows(strings, part, splits) for part in (codes, *starts)]
+    return found[0], found[1] if offsets else None
+
+
+def _encode_each(codes, encoding, errors, replacement_char):
+    """Encodes each code point as a string."""
+    flat = codes.flat_values if isinstance(codes, RaggedTensor) else codes
+    splits = op("Range", 0, op("Size", flat) + 1, 1)
+    strings = op(
+        "UnicodeEncode",
+        flat,
+        splits,
+        output_encoding=encoding,
+        errors=errors,
+        replacement_char=replacement_char,
+    )
+    return codes.with_flat_values(strings) if isinstance(codes, RaggedTensor) else strings
 
 
 @export("strings.unicode_split")
@@ -80,15 +116,24 @@ def unicode_split(
     replacement_char: TensorLike = 0xFFFD,
     name: str | None = None,
 ) -> Any:
-    """Splits strings into characters, encoded as UTF-8."""
+    """Splits strings into characters, which keep the encoding.
+
+    Args:
+      input: A string tensor or ragged tensor of known rank.
+      input_encoding: "UTF-8", "UTF-16-BE" or "UTF-32-BE".
+      errors: "strict", "replace" or "ignore".
+      replacement_char: The code point that replaces invalid bytes.
+      name: A name for the operation (optional).
+
+    Returns:
+      A vector for a scalar, else a ragged tensor with one more dimension.
+
+    Raises:
+      ValueError: The rank is not known.
+    """
     with scope(name, "UnicodeSplit"):
-        return _split(
-            input,
-            lambda t: [
-                c.encode() for c in _characters(t, input_encoding, errors, replacement_char)
-            ],
-            "string",
-        )
+        codes, _ = _decode(input, input_encoding, errors, replacement_char)
+        return _encode_each(codes, input_encoding, errors, replacement_char)
 
 
 @export("strings.unicode_decode")
@@ -103,41 +148,23 @@ def unicode_decode(
     """Decodes strings to Unicode code points.
 
     Args:
-      input: A string, or a vector of strings.
+      input: A string tensor or ragged tensor of known rank.
       input_encoding: The encoding, such as "UTF-8" or "UTF-16-BE".
       errors: "strict", "replace" or "ignore".
       replacement_char: The code point that replaces invalid bytes.
-      replace_control_characters: Must be false.
+      replace_control_characters: Whether code points below 32 are replaced, too.
       name: A name for the operation (optional).
 
     Returns:
-      An int32 vector; a ragged tensor for a vector of strings.
+      An int32 vector for a scalar, else a ragged tensor with one more dimension.
+
+    Raises:
+      ValueError: The rank is not known.
     """
     with scope(name, "UnicodeDecode"):
-        unsupported(
-            "unicode_decode", replace_control_characters=(replace_control_characters, False)
-        )
-        return _split(
-            input,
-            lambda t: [ord(c) for c in _characters(t, input_encoding, errors, replacement_char)],
-            "int32",
-        )
-
-
-def _offsets(input, input_encoding, errors, replacement_char):
-    def starts(text):
-        result, at = [], 0
-        for c in _characters(text, input_encoding, errors, replacement_char):
-            result.append(at)
-            at += len(c.encode(_encoding(input_encoding)))
-        return result
-
-    offsets = _split(input, starts, "int32")
-    from situ._src.ops.array_ops import cast
-
-    if isinstance(offsets, RaggedTensor):
-        return offsets.with_values(cast(offsets.values, "int64"))
-    return cast(offsets, "int64")
+        return _decode(input, input_encoding, errors, replacement_char, replace_control_characters)[
+            0
+        ]
 
 
 @export("strings.unicode_decode_with_offsets")
@@ -149,13 +176,19 @@ def unicode_decode_with_offsets(
     replace_control_characters: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Decodes strings to code points and the byte offset of each."""
+    """Decodes strings to code points and the byte offset of each; see `tf.strings.unicode_decode`.
+
+    Raises:
+      ValueError: The rank is not known.
+    """
     with scope(name, "UnicodeDecodeWithOffsets"):
-        return (
-            unicode_decode(
-                input, input_encoding, errors, replacement_char, replace_control_characters
-            ),
-            _offsets(input, input_encoding, errors, replacement_char),
+        return _decode(
+            input,
+            input_encoding,
+            errors,
+            replacement_char,
+            replace_control_characters,
+            offsets=True,
         )
 
 
@@ -167,12 +200,28 @@ def unicode_split_with_offsets(
     replacement_char: TensorLike = 0xFFFD,
     name: str | None = None,
 ) -> Any:
-    """Splits strings into characters and the byte offset of each."""
+    """Splits strings into characters and the byte offset of each; see `tf.strings.unicode_split`.
+
+    Raises:
+      ValueError: The rank is not known.
+    """
     with scope(name, "UnicodeSplitWithOffsets"):
-        return (
-            unicode_split(input, input_encoding, errors, replacement_char),
-            _offsets(input, input_encoding, errors, replacement_char),
-        )
+        codes, starts = _decode(input, input_encoding, errors, replacement_char, offsets=True)
+        return _encode_each(codes, input_encoding, errors, replacement_char), starts
+
+
+def _encode_tensor(codes, attrs):
+    """Encodes a dense tensor of rank 1 or more, along its last dimension."""
+    shape = op("Shape", codes)
+    size = op("Size", shape)
+    outer = op("Slice", shape, [0], op("ExpandDims", size - 1, 0))
+    length = op("GatherV2", shape, size - 1, 0)
+    rows = op("Range", 0, op("Prod", outer, [0]) + 1, 1) * length
+    strings = op("UnicodeEncode", op("Reshape", codes, [-1]), rows, **attrs)
+    result = op("Reshape", strings, outer)
+    if not _situ.executing_eagerly():
+        result.set_shape(codes.shape.as_list()[:-1])
+    return result
 
 
 @export("strings.unicode_encode")
@@ -183,30 +232,39 @@ def unicode_encode(
     replacement_char: TensorLike = 0xFFFD,
     name: str | None = None,
 ) -> Any:
-    """Encodes code points as strings, one per row."""
+    """Encodes code points as strings, along the last dimension.
+
+    Args:
+      input: An integer tensor or ragged tensor of known rank, at least 1.
+      output_encoding: "UTF-8", "UTF-16-BE" or "UTF-32-BE".
+      errors: "strict", "replace" or "ignore".
+      replacement_char: The code point that replaces invalid ones.
+      name: A name for the operation (optional).
+
+    Returns:
+      A string tensor or ragged tensor with one dimension less.
+
+    Raises:
+      ValueError: The rank is not known or 0.
+    """
     with scope(name, "UnicodeEncode"):
-        unsupported("unicode_encode", errors=(errors, "replace"))
-
-        def encode(numbers):
-            return "".join(
-                chr(int(n)) if 0 <= n < 0x110000 else chr(replacement_char) for n in numbers
-            ).encode(_encoding(output_encoding))
-
-        if isinstance(input, RaggedTensor):
-
-            def rows(values, splits):
-                return [
-                    numpy.array([encode(values[a:b]) for a, b in zip(splits, splits[1:])], object)
-                ]
-
-            return on_host(rows, [input.values, input.row_splits], ["string"], [[None]])[0]
-        numbers = convert_to_tensor(input)
-
-        def encode_rows(array):
-            flat = array.reshape(-1, array.shape[-1])
-            return [numpy.array([encode(r) for r in flat], object).reshape(array.shape[:-1])]
-
-        return on_host(encode_rows, [numbers], ["string"], [numbers.shape.as_list()[:-1]])[0]
+        codes = to_ragged(input)
+        if codes.shape.rank is None:
+            raise ValueError("Rank of input_tensor must be statically known.")
+        if codes.shape.rank == 0:
+            raise ValueError("input_tensor's rank must be at least 1.")
+        attrs = {
+            "output_encoding": output_encoding,
+            "errors": errors,
+            "replacement_char": replacement_char,
+        }
+        if not isinstance(codes, RaggedTensor):
+            return _encode_tensor(codes, attrs)
+        if codes.flat_values.shape.rank > 1:
+            return codes.with_flat_values(_encode_tensor(codes.flat_values, attrs))
+        if codes.ragged_rank > 1:
+            return codes.with_values(unicode_encode(codes.values, **attrs))
+        return op("UnicodeEncode", codes.values, codes.row_splits, **attrs)
 
 
 @export("strings.unicode_transcode")
@@ -219,48 +277,37 @@ def unicode_transcode(
     replace_control_characters: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Converts strings to another encoding."""
-    unsupported("unicode_transcode", replace_control_characters=(replace_control_characters, False))
-    from situ._src.ops.string_ops import map_strings
+    """Converts strings to another encoding.
 
-    return map_strings(
-        lambda t: _characters(t, input_encoding, errors, replacement_char).encode(
-            _encoding(output_encoding), "replace"
-        ),
-        input,
-        "string",
-        object,
-        name,
-    )
+    Args:
+      input: A string tensor or ragged tensor.
+      input_encoding: The encoding of the strings, such as "UTF-8" or "UTF-16-BE".
+      output_encoding: "UTF-8", "UTF-16-BE" or "UTF-32-BE".
+      errors: "strict", "replace" or "ignore".
+      replacement_char: The code point that replaces invalid bytes.
+      replace_control_characters: Whether code points below 32 are replaced, too.
+      name: A name for the operation (optional).
 
+    Returns:
+      A tensor or ragged tensor of the same shape.
+    """
 
-def _substring(text, pos, size, unit):
-    whole = text.decode(errors="replace") if unit == "UTF8_CHAR" else text
-    at = pos + len(whole) if pos < 0 else pos
-    if not 0 <= at <= len(whole):
-        raise errors.invalid_argument(f"pos {pos} out of range for string {text!r}")
-    part = whole[at : at + size]
-    return part.encode() if unit == "UTF8_CHAR" else part
+    def transcode(strings):
+        return op(
+            "UnicodeTranscode",
+            strings,
+            input_encoding=input_encoding,
+            output_encoding=output_encoding,
+            errors=errors,
+            replacement_char=replacement_char,
+            replace_control_characters=replace_control_characters,
+            name=name,
+        )
 
-
-def _substrings(strings, pos, size, unit, name):
-    if isinstance(strings, RaggedTensor):
-        return strings.with_flat_values(_substrings(strings.flat_values, pos, size, unit, name))
-    strings, pos, size = (
-        convert_to_tensor(strings, "string"),
-        convert_to_tensor(pos),
-        convert_to_tensor(size),
-    )
-
-    def call(array, first, count):
-        array, first, count = numpy.broadcast_arrays(numpy.asarray(array, object), first, count)
-        result = [
-            _substring(t, int(a), int(n), unit)
-            for t, a, n in zip(array.flat, first.flat, count.flat)
-        ]
-        return [numpy.array([*result, None], object)[:-1].reshape(array.shape)]
-
-    return on_host(call, [strings, pos, size], ["string"], [strings.shape], name)[0]
+    if is_ragged(input):
+        strings = to_ragged(input)
+        return strings.with_flat_values(transcode(strings.flat_values))
+    return transcode(input)
 
 
 @export(v2="strings.substr")
@@ -279,7 +326,10 @@ def substr(
     Returns:
       A string tensor.
     """
-    return _substrings(input, pos, len, unit, name)
+    if is_ragged(input):
+        strings = to_ragged(input)
+        return strings.with_flat_values(substr(strings.flat_values, pos, len, unit, name))
+    return op("Substr", input, pos, len, unit=unit, name=name)
 
 
 @export(v1=("strings.substr", "substr"))
@@ -287,7 +337,7 @@ def substr_v1(
     input: TensorLike, pos: TensorLike, len: TensorLike, name: str | None = None, unit: str = "BYTE"
 ) -> Any:
     """Returns substrings; see `tf.strings.substr`."""
-    return _substrings(input, pos, len, unit, name)
+    return substr(input, pos, len, unit, name)
 
 
 def _reduce_join(inputs, axis, keep, separator, name):
