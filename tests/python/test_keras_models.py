@@ -349,3 +349,12 @@ def test_models_are_released(make):
         del model
     gc.collect()
     assert kept.weights and not [r for r in gone if r() is not None]
+
+
+def test_steps_of_many_shapes_have_a_budget():
+    """Those that were used least recently are compiled again."""
+    model = small()
+    for rows in [*range(1, 200), 1]:
+        loss = model.train_on_batch(np.zeros([rows, 1], "f4"), np.ones([rows, 1], "f4"))
+    assert np.isfinite(loss)
+    assert len(model._programs._made) < 180

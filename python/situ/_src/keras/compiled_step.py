@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """compiled_step.py: compiled training, test and predict steps, cached by kind and batch shapes."""
 
+from typing import Any, NamedTuple
+
 from numpy import ndarray
 
 from situ._src.framework import nest
 from situ._src.framework.concrete_function import ConcreteFunction
 from situ._src.framework.function import functions_run_eagerly
 from situ._src.framework.scopes import device
+from situ._src.framework.traces import Traces
 from situ._src.framework.type_spec import TensorSpec, spec_of
 from situ._src.keras import composite, context
 from situ._src.keras.data_adapter import array, as_tensor, pack
@@ -14,11 +17,19 @@ from situ._src.ops.array_ops import op
 from situ._src.variables.eager_variable import place
 
 
+class _Step(NamedTuple):
+    """A step that was traced."""
+
+    trace: Any
+    bounds: Any  # by which run slices the batch; None: not sliced
+    graph: Any
+
+
 class Programs:
     """Compiled steps of a model."""
 
     def __init__(self, model):
-        self._model, self._made, self._scheduled = model, {}, {}
+        self._model, self._made, self._scheduled = model, Traces(), {}
         self.graphs = {}  # by kind: that of the step that was compiled first
 
     def run(self, kind, batch):
@@ -32,18 +43,18 @@ class Programs:
         if self._model.run_eagerly or functions_run_eagerly():
             return self._python(kind, leaves)(_tensors(batch))
         key = kind, context.setting("phase"), *map(_kind_of, leaves)
-        result = self._made.get(key)
-        if result is None:
-            result = self._made[key] = self._make(kind, batch, leaves)
-        trace, bounds = result
+        if key in self._made:
+            made = self._made[key]
+        else:
+            made = self._made[key] = self._make(kind, batch, leaves)
         leaves = [array(t) if isinstance(t, ndarray) else t for t in leaves if t is not None]
         leaves = nest.COMPOSITES.flatten(leaves)
-        return trace.run(leaves if bounds is None else [t[a:b] for a, b in bounds for t in leaves])
+        if made.bounds is not None:
+            leaves = [t[a:b] for a, b in made.bounds for t in leaves]
+        return made.trace.run(leaves)
 
     def _make(self, kind, batch, leaves):
-        """Traces a step. Returns the trace and the bounds by which run slices the batch; None:
-        not sliced.
-        """
+        """Traces a step."""
         strategy, bounds, parts = self._strategy(), None, [batch]
         if (
             strategy is not None
@@ -67,7 +78,7 @@ class Programs:
             lambda v: relaxed.get(id(v)) or TensorSpec(v.shape, v.dtype),
         )
         self.graphs.setdefault(kind, result.graph)
-        return result.trace, bounds
+        return _Step(result.trace, bounds, result.graph)
 
     def scheduled(self, kind):
         """Returns a step as a function of a batch that a ClusterCoordinator traces once."""
