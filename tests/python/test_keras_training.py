@@ -571,3 +571,14 @@ def test_backup_and_restore_continues(tmp_path, save_freq, is_built):
         np.testing.assert_allclose(resumed.get_weights()[0], whole.get_weights()[0], rtol=1e-6)
     with pytest.raises(ValueError, match="save_freq=0"):
         keras.callbacks.BackupAndRestore("b", save_freq=0)
+
+
+def test_terminate_on_nan_ends_training_or_raises():
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    x, y = np.full([8, 2], np.nan, "float32"), np.ones([8, 1], "float32")
+    fit = {"epochs": 3, "batch_size": 4, "verbose": 0}
+    stop = tf.keras.callbacks.TerminateOnNaN
+    assert len(model.fit(x, y, callbacks=[stop()], **fit).history["loss"]) == 1
+    with pytest.raises(RuntimeError, match="NaN or Inf loss encountered at batch 0"):
+        model.fit(x, y, callbacks=[stop(raise_error=True)], **fit)

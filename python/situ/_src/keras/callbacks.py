@@ -419,11 +419,24 @@ class LambdaCallback(Callback):
 
 @keras_export("callbacks.TerminateOnNaN")
 class TerminateOnNaN(Callback):
-    """Stops training when the loss is NaN or infinite."""
+    """Stops training when the loss is NaN or infinite.
+
+    Args:
+      raise_error: Whether to raise a RuntimeError at once; by default training ends as usual.
+    """
+
+    def __init__(self, raise_error: bool = False) -> None:
+        super().__init__()
+        self.raise_error = raise_error
 
     def on_batch_end(self, batch, logs=None):
         loss = (logs or {}).get("loss")
         if loss is not None and not numpy.isfinite(loss):
+            if self.raise_error:
+                raise RuntimeError(
+                    f"NaN or Inf loss encountered at batch {batch}. Loss value: {loss}. "
+                    "Terminating training immediately."
+                )
             print(f"Batch {batch}: Invalid loss, terminating training")
             self.model.stop_training = True
 
