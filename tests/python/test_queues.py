@@ -424,3 +424,12 @@ def test_sparse_tensors_as_strings():
     assert b.dense_shape.tolist() == [3, 4]
     assert a.indices.tolist() == [[0, 0, 1], [0, 2, 0], [1, 0, 1], [1, 2, 0]]
     assert a.dense_shape.tolist() == [2, 3, 4]
+
+
+def test_who_starts_queue_runners():
+    queue = tf.FIFOQueue(10, tf.float32)
+    tf.train.add_queue_runner(tf.train.QueueRunner(queue, [queue.enqueue(1.0)]))
+    with tf.train.MonitoredSession() as monitored:
+        assert tf.train.start_queue_runners(monitored) == []  # it has started them
+    with pytest.raises(TypeError, match="sess must be a `tf.Session` object"):
+        tf.train.start_queue_runners("not a session")

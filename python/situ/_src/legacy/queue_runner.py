@@ -6,6 +6,7 @@ from __future__ import annotations
 import threading
 import weakref
 
+import _situ
 from situ._src.framework import default_session, errors, logs
 from situ._src.framework.api import export
 from situ._src.framework.graph import GraphKeys, get_default_graph
@@ -245,11 +246,15 @@ def start_queue_runners(
       collection: Name of the collection.
 
     Returns:
-      List of threads.
+      List of threads; empty for a MonitoredSession, which has started them itself.
 
     Raises:
+      RuntimeError: If executing eagerly.
+      TypeError: If sess is not a session.
       ValueError: If there is no session.
     """
+    if _situ.executing_eagerly():
+        raise RuntimeError("Queues are not compatible with eager execution.")
     if sess is None:
         stack = default_session.stack()
         sess = stack[-1] if stack else None
@@ -259,6 +264,10 @@ def start_queue_runners(
                 "`with sess.as_default()` or pass an explicit session to "
                 "tf.start_queue_runners(sess=sess)"
             )
+    if type(sess).__name__ in ("MonitoredSession", "SingularMonitoredSession"):
+        return []
+    if not (hasattr(sess, "run") and hasattr(sess, "graph")):
+        raise TypeError(f"sess must be a `tf.Session` object. Given class: {type(sess)}")
     threads = []
     for runner in sess.graph.get_collection(collection):
         threads.extend(runner.create_threads(sess, coord=coord, daemon=daemon, start=start))
