@@ -9,7 +9,7 @@
 
 const struct op_family *const op_families[] = {
 #define FAMILY(name) &name##_family,
-    OP_FAMILIES(FAMILY) STRING_AND_SPARSE_FAMILIES(FAMILY)
+    OP_FAMILIES(FAMILY)
 #undef FAMILY
         NULL};
 

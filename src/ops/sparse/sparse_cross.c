@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/strbuf.h"
-#include "ops/families.h"
+#include "ops/ops.h"
 #include "ops/string/fingerprint.h"
 #include "tensor/tensor.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "ops/gradient.h"
-#include "ops/families.h"
+#include "ops/ops.h"
 #include "ops/sparse/sparse_elements.h"
 #include "tensor/shape.h"
 #include "tensor/tensor.h"

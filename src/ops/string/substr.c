@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "ops/broadcast.h"
-#include "ops/families.h"
+#include "ops/ops.h"
 #include "tensor/number.h"
 #include "tensor/shape.h"
 #include "tensor/tensor.h"

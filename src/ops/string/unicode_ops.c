@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ops/families.h"
+#include "ops/ops.h"
 #include "ops/string/unicode_decoder.h"
 #include "tensor/number.h"
 #include "tensor/tensor.h"

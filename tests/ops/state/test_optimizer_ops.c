@@ -3,7 +3,7 @@
  * values, bit by bit, on every device; what does not fit is refused. */
 #include "api/helpers.h"
 
-#include "ops/ops.h"
+#include "ops/families.h"
 #include "schema/sample.h"
 
 enum { MOST_STATES = 4 };
