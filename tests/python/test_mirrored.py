@@ -507,3 +507,18 @@ def test_loss_scales():
     dynamic = experimental.DynamicLossScale(2.0**127, 1)
     dynamic.update([tf.constant([1.0])])
     assert float(dynamic()) == 2.0**127  # twice as much is infinite
+
+
+def test_specs_of_values_of_replicas():
+    value = strategy(2).experimental_distribute_values_from_function(
+        lambda context: tf.constant([1.0, 2.0][: context.replica_id_in_sync_group + 1])
+    )
+    signature = tf.function(lambda x: x.values[0]).get_concrete_function(value)
+    spec = signature.structured_input_signature[0][0]
+    assert [s.shape.as_list() for s in spec.value_specs] == [[1], [2]]
+    assert spec == tf.type_spec_from_value(value) and spec.is_compatible_with(value)
+    wider = spec.most_specific_compatible_type(
+        type(spec)(tf.TensorSpec([None]), tf.TensorSpec([2]))
+    )
+    assert [s.shape.as_list() for s in wider.value_specs] == [[None], [2]]
+    assert spec.is_subtype_of(wider) and not wider.is_subtype_of(spec)

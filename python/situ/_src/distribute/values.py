@@ -8,9 +8,51 @@ import _situ
 from situ._src.framework.indexed_slices import IndexedSlices, is_slices
 from situ._src.framework.scopes import device
 from situ._src.framework.tensor import copy_to_device
+from situ._src.framework.type_spec import TypeSpec, spec_of
 from situ._src.ops.array_ops import convert_to_tensor, op
 from situ._src.variables.eager_variable import EagerVariable, place
 from situ._src.variables.synchronization import VariableAggregation, VariableSynchronization
+
+
+class PerReplicaSpec(TypeSpec):
+    """Describes a PerReplica: the TypeSpec of each value."""
+
+    def __init__(self, *value_specs):
+        self.value_specs = value_specs
+
+    value_type = property(lambda s: PerReplica)
+    shape = property(lambda s: s.value_specs[0].shape)
+    dtype = property(lambda s: s.value_specs[0].dtype)
+
+    def is_compatible_with(self, spec_or_value):
+        other = spec_or_value if isinstance(spec_or_value, TypeSpec) else spec_of(spec_or_value)
+        return self._matches(other) and all(
+            own.is_compatible_with(spec) for own, spec in zip(self.value_specs, other.value_specs)
+        )
+
+    def is_subtype_of(self, other):
+        return self._matches(other) and all(
+            own.is_subtype_of(spec) for own, spec in zip(self.value_specs, other.value_specs)
+        )
+
+    def most_specific_common_supertype(self, others):
+        if not all(self._matches(other) for other in others):
+            return None
+        columns = zip(self.value_specs, *(other.value_specs for other in others))
+        common = [own.most_specific_common_supertype(rest) for own, *rest in columns]
+        return None if None in common else PerReplicaSpec(*common)
+
+    def _matches(self, other):
+        return isinstance(other, PerReplicaSpec) and len(other.value_specs) == len(self.value_specs)
+
+    def __eq__(self, other):
+        return isinstance(other, PerReplicaSpec) and other.value_specs == self.value_specs
+
+    def __hash__(self):
+        return hash(self.value_specs)
+
+    def __repr__(self):
+        return f"PerReplicaSpec{self.value_specs!r}"
 
 
 class PerReplica(tuple):
@@ -19,6 +61,7 @@ class PerReplica(tuple):
     _situ_leaf_ = True
     values = property(lambda s: tuple(s))
     _situ_tensors_ = values
+    _type_spec = property(lambda s: PerReplicaSpec(*map(spec_of, s)))
 
     @classmethod
     def _make(cls, parts):

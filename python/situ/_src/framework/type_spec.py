@@ -248,6 +248,8 @@ def spec_of(value):
     """
     if hasattr(value, "_situ_spec_"):  # an extension type
         return value._situ_spec_
+    if isinstance(getattr(value, "_type_spec", None), TypeSpec):
+        return value._type_spec
     if hasattr(value, "with_flat_values"):
         from situ._src.ops.ragged_tensor_spec import RaggedTensorSpec
 
