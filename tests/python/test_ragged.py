@@ -66,7 +66,10 @@ def test_split():
 
 
 def test_split_at_most_so_often():
-    assert tf.strings.split(["a b c", "d"], maxsplit=1).to_list() == [[b"a", b"b c"], [b"d"]]
+    split = tf.strings.split(["a b c", "  e  f  g ", "", "d"], maxsplit=1)
+    assert split.to_list() == [[b"a", b"b c"], [b"e", b"f  g "], [], [b"d", b""]]
+    split = tf.strings.split(["a,b,c", "d", ""], sep=",", maxsplit=1)
+    assert split.to_list() == [[b"a", b"b,c"], [b"d"], [b""]]
 
 
 def test_sparse_texts_become_dense():

@@ -196,7 +196,8 @@ def test_traces_of_training(tmp_path):
 
 
 def test_workers_wait_for_a_step(monkeypatch):
-    train = slim.learning.create_train_op(_line(), tf.train.GradientDescentOptimizer(0.05))
+    with tf.device("/cpu:0"):  # workers need variables with devices
+        train = slim.learning.create_train_op(_line(), tf.train.GradientDescentOptimizer(0.05))
     more = tf.assign_add(tf.train.get_global_step(), 2)
     init, waits, sessions = tf.global_variables_initializer(), [], []
 
