@@ -246,14 +246,9 @@ def spec_of(value):
     Raises:
       TypeError: the value is not supported.
     """
-    if hasattr(value, "_situ_spec_"):  # an extension type
-        return value._situ_spec_
-    if isinstance(getattr(value, "_type_spec", None), TypeSpec):
-        return value._type_spec
-    if hasattr(value, "with_flat_values"):
-        from situ._src.ops.ragged_tensor_spec import RaggedTensorSpec
-
-        return RaggedTensorSpec.from_value(value)
+    spec = getattr(value, "_type_spec", None)  # ragged tensors, extension types, PerReplica
+    if isinstance(spec, TypeSpec):
+        return spec
     from situ._src.framework.indexed_slices import is_slices
 
     if is_slices(value):
