@@ -72,6 +72,15 @@ static situ_status misfit(const struct call *call, const situ_shape *a, const si
   return INVALID("Incompatible shapes: %s vs. %s", shape_print(a, left), shape_print(b, right));
 }
 
+int64_t broadcast_position(const struct broadcast *b, int k, int64_t i) {
+  int64_t at = 0;
+  for (int d = SITU_MAX_RANK - 1; d >= 0; d--) {
+    at += i % b->dim[d] * b->stride[k][d];
+    i /= b->dim[d];
+  }
+  return at;
+}
+
 situ_status broadcast_shape(struct call *call) {
   situ_shape shape = call->in[0].shape;
   for (int i = 1; i < call->n_in; i++) {

@@ -20,6 +20,9 @@ struct broadcast {
 void broadcast_plan(const situ_shape *result, const situ_shape *const *shapes, int n,
                     struct broadcast *out);
 
+/* Returns the index in operand `k` of element i of the result. */
+int64_t broadcast_position(const struct broadcast *b, int k, int64_t i);
+
 /* An operand of a launch, which may be a part of an operand of the op. */
 struct side {
   int32_t slot;

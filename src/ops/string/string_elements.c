@@ -13,16 +13,6 @@ static bool same(situ_string a, situ_string b) {
   return a.length == b.length && (!a.length || !memcmp(a.data, b.data, a.length));
 }
 
-/* The position in operand `k` of element i of the result. */
-static int64_t position(const struct broadcast *b, int k, int64_t i) {
-  int64_t at = 0;
-  for (int d = SITU_MAX_RANK - 1; d >= 0; d--) {
-    at += i % b->dim[d] * b->stride[k][d];
-    i /= b->dim[d];
-  }
-  return at;
-}
-
 /* Shapes that cannot be broadcast are unequal: the result is a scalar. */
 static situ_status compare(struct compute *compute, bool equal) {
   const situ_tensor *x = compute->in[0], *y = compute->in[1];
@@ -39,8 +29,8 @@ static situ_status compare(struct compute *compute, bool equal) {
   broadcast_plan(&shape, (const situ_shape *[]){&x->shape, &y->shape}, 2, &b);
   const int64_t n = situ_shape_count(shape);
   for (int64_t i = 0; i < n; i++)
-    z[i] = equal == same(situ_tensor_string(x, position(&b, 0, i)),
-                         situ_tensor_string(y, position(&b, 1, i)));
+    z[i] = equal == same(situ_tensor_string(x, broadcast_position(&b, 0, i)),
+                         situ_tensor_string(y, broadcast_position(&b, 1, i)));
   return NULL;
 }
 
@@ -67,14 +57,14 @@ situ_status string_elements_add(struct compute *compute) {
   size_t bytes = 1;
   broadcast_plan(&shape, (const situ_shape *[]){&x->shape, &y->shape}, 2, &b);
   for (int64_t i = 0; i < n; i++)
-    bytes += situ_tensor_string(x, position(&b, 0, i)).length +
-             situ_tensor_string(y, position(&b, 1, i)).length;
+    bytes += situ_tensor_string(x, broadcast_position(&b, 0, i)).length +
+             situ_tensor_string(y, broadcast_position(&b, 1, i)).length;
   char *buffer = malloc(bytes), *end = buffer;
   situ_string *all = calloc((size_t)n + 1, sizeof *all);
   situ_status status = buffer && all ? NULL : NO_MEMORY();
   for (int64_t i = 0; i < n && !status; i++)
-    all[i] = join(situ_tensor_string(x, position(&b, 0, i)),
-                  situ_tensor_string(y, position(&b, 1, i)), &end);
+    all[i] = join(situ_tensor_string(x, broadcast_position(&b, 0, i)),
+                  situ_tensor_string(y, broadcast_position(&b, 1, i)), &end);
   if (!status) status = situ_tensor_create_strings(shape, all, &compute->out[0]);
   free(buffer);
   free(all);

@@ -98,16 +98,6 @@ static situ_status range_error(bool characters, situ_string text, int64_t pos, i
                  (int)text.length, text.data, place);
 }
 
-/* The element of operand `k` that broadcasting puts at element i. */
-static int64_t position(const struct broadcast *b, int k, int64_t i) {
-  int64_t at = 0;
-  for (int d = SITU_MAX_RANK - 1; d >= 0; d--) {
-    at += i % b->dim[d] * b->stride[k][d];
-    i /= b->dim[d];
-  }
-  return at;
-}
-
 static situ_status fill(struct compute *compute, const situ_shape *shape, situ_string *out) {
   const situ_tensor *in = compute->in[0], *pos = compute->in[1], *length = compute->in[2];
   const bool characters = !strcmp(call_text(compute->call, "unit"), "UTF8_CHAR");
@@ -115,8 +105,8 @@ static situ_status fill(struct compute *compute, const situ_shape *shape, situ_s
   broadcast_plan(shape, (const situ_shape *[]){&in->shape, &pos->shape}, 2, &b);
   const int64_t n = situ_shape_count(*shape);
   for (int64_t i = 0; i < n; i++) {
-    const int64_t at = position(&b, 1, i);
-    const situ_string text = situ_tensor_string(in, position(&b, 0, i));
+    const int64_t at = broadcast_position(&b, 1, i);
+    const situ_string text = situ_tensor_string(in, broadcast_position(&b, 0, i));
     const int64_t first = number_integer_at(pos->type, situ_tensor_data(pos), at);
     const int64_t count = number_integer_at(pos->type, situ_tensor_data(length), at);
     int64_t begin, end;
