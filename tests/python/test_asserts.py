@@ -75,3 +75,60 @@ def test_functions_check():
         "assertion failed: [no root.  ] [Condition x >= 0 did not hold element-wise:] "
         "[x (x:0) = ] [4 -1]" in str(caught.value)
     )
+
+
+def sparse(shape):
+    return tf.SparseTensor([[0] * len(shape)], [1.0], shape)
+
+
+def test_shapes_of_sparse_tensors_and_scalars():
+    check.assert_shapes([(sparse([3, 4]), ("N", "D")), (tf.ones([4]), ("D",)), (1.0, (1,))])
+    check.assert_shapes([(tf.ones([2, 3, 4]), (..., "D")), (tf.ones([4]), ("*", "D"))])
+    with pytest.raises(ValueError, match="Specified explicitly.  Tensor .* dimension 1 must have"):
+        check.assert_shapes([(sparse([3, 4]), ("N", 5))])
+    with pytest.raises(ValueError, match="Specified by tensor .* dimension 0.  Tensor .* dimensi"):
+        check.assert_shapes([(tf.ones([2]), ("N",)), (tf.ones([3]), ("N",))])
+    with pytest.raises(ValueError, match="only allowed as the first entry"):
+        check.assert_shapes([(tf.ones([2, 3]), (2, ...))])
+    with pytest.raises(ValueError, match="must be an iterable"):
+        check.assert_shapes([(tf.ones([2]), 2)])
+
+
+def test_shapes_of_unknown_rank():
+    @tf.function(input_signature=[tf.TensorSpec(None), tf.TensorSpec(None)])
+    def same_length(x, y):
+        check.assert_shapes([(x, ("N",)), (y, ("*", "N"))])
+        return tf.size(x)
+
+    assert same_length(5.0, [[7.0], [8.0]]).numpy() == 1
+    assert same_length([1.0, 2.0], [[7.0, 8.0]]).numpy() == 2
+    with pytest.raises(tf.errors.InvalidArgumentError, match="must have size"):
+        same_length([1.0, 2.0], [1.0, 2.0, 3.0])
+
+
+def test_ranks_must_be_integer_scalars():
+    with pytest.raises(TypeError, match="must be of type tf.int32"):
+        check.assert_rank([1.0], 1.0)
+    with pytest.raises(ValueError, match="Rank must be a scalar"):
+        check.assert_rank([1.0], [1])
+
+
+def test_assertions_take_sparse_tensors_and_the_same_tensor():
+    check.assert_type(sparse([2]), tf.float32)
+    check.assert_rank(sparse([2, 3]), 2)
+    assert check.assert_same_float_dtype([sparse([2]), tf.ones([2])]) == tf.float32
+    nan = tf.constant(float("nan"))
+    check.assert_equal(nan, nan)
+    check.assert_near([1 + 2j], [1 + 2j])
+    assert tf.math.is_strictly_increasing(tf.constant([])).numpy()
+
+
+def test_ops_that_keep_zeros_take_sparse_tensors():
+    x = tf.SparseTensor([[0, 1], [2, 0]], [-4.0, 9.0], [3, 2])
+    assert tf.abs(x).values.numpy().tolist() == [4.0, 9.0]
+    assert tf.negative(x).values.numpy().tolist() == [4.0, -9.0]
+    assert tf.sqrt(tf.square(x)).values.numpy().tolist() == [4.0, 9.0]
+    assert tf.identity(x).indices.numpy().tolist() == [[0, 1], [2, 0]]
+    with pytest.raises((TypeError, ValueError)):
+        tf.exp(x)
+    assert tf.abs(tf.ragged.constant([[-1.0], []])).to_list() == [[1.0], []]

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import _situ
 from situ._src.framework import errors
-from situ._src.framework.api import OPS, V2, export
+from situ._src.framework.api import BOTH, OPS, V2, export
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import scope
 from situ._src.framework.keywords import with_order
 from situ._src.framework.scopes import control_dependencies, name_scope
 from situ._src.framework.tensor import EagerTensor, GraphTensor, constant_value
-from situ._src.ops.array_ops import convert_to_tensor, group, op
+from situ._src.ops.array_ops import convert_to_tensor, is_sparse, op
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing takes long to import
@@ -128,6 +128,8 @@ def _describe_failure(x, y, test, sym, count):
 
 def _binary(sym, opname, op_name, x, y, data, summarize, message, name):
     with name_scope(name, opname):
+        if x is y and op_name == "Equal":
+            return None if _situ.current_graph() is None else OPS["NoOp"](name="static_checks")
         if not hasattr(x, "dtype") and hasattr(y, "dtype"):
             y = convert_to_tensor(y, name="y")
             x = convert_to_tensor(x, y.dtype.base_dtype, "x")
@@ -291,11 +293,12 @@ def _near(x, y, rtol, atol, data, summarize, message, name):
             x.dtype.base_dtype.name, 1.1920929e-07
         )
         rtol, atol = eps if rtol is None else rtol, eps if atol is None else atol
+        real = x.dtype.real_dtype
         bound = OPS["Add"](
-            convert_to_tensor(atol, x.dtype.base_dtype),
-            OPS["Mul"](convert_to_tensor(rtol, x.dtype.base_dtype), OPS["Abs"](y)),
+            convert_to_tensor(atol, real),
+            OPS["Mul"](convert_to_tensor(rtol, real), BOTH["abs"](y)),
         )
-        test = OPS["LessEqual"](OPS["Abs"](OPS["Sub"](x, y)), bound)
+        test = OPS["LessEqual"](BOTH["abs"](OPS["Sub"](x, y)), bound)
         if data is None:
             data = [
                 message or "",
@@ -351,41 +354,70 @@ def assert_near_v2(
     return _near(x, y, rtol, atol, None, summarize, message, name)
 
 
+def as_checked(x):
+    """Returns a sparse or ragged tensor as it is, any other value as a tensor."""
+    return x if hasattr(x, "_situ_tensors_") else convert_to_tensor(x, name="x")
+
+
+def _rank_value(rank, message):
+    """Returns an expected rank as a tensor and, if it is known, as an int.
+
+    Raises:
+      TypeError: the rank is no int32.
+      ValueError: the rank is known to be no scalar.
+    """
+    rank = convert_to_tensor(rank, name="rank")
+    assert_type(rank, "int32", message)
+    known = constant_value(rank)
+    if known is None:
+        return rank, None
+    if known.ndim:
+        raise ValueError("Rank must be a scalar.")
+    return rank, int(known)
+
+
 def _rank(x, ranks, holds, relation, message, name, data, summarize):
     """Asserts the rank of a tensor: at once if it is known, otherwise at run time."""
-    x = convert_to_tensor(x, name="x")
-    static_ranks = [constant_value(convert_to_tensor(r)) for r in ranks]
+    x, pairs = as_checked(x), [_rank_value(r, message) for r in ranks]
+    ranks, static_ranks = [r for r, _ in pairs], [known for _, known in pairs]
     static, message = x.shape.ndims, message + ".  " if message else ""
     if static is not None and all(k is not None for k in static_ranks):
-        if holds(static, [int(k) for k in static_ranks]):
+        if holds(static, static_ranks):
             return None if _situ.current_graph() is None else OPS["NoOp"](name="static_checks")
-        rank = tuple(int(k) for k in static_ranks) if relation == "in" else int(static_ranks[0])
-        expectation = {
-            "": f"must have rank {rank}.",
-            "at least": f"must have rank at least {rank}.",
-            "in": f"must have rank in {rank}.",
-        }[relation]
+        rank = tuple(static_ranks) if relation == "in" else static_ranks[0]
+        expectation = f"must have rank {relation + ' ' if relation else ''}{rank}."
         title = x.name if isinstance(x, GraphTensor) else ""
         raise ValueError(
             f"{message}Tensor {title} {expectation}  Received rank {static}, shape {x.shape}"
         )
     with name_scope(name, "assert_rank"):
-        actual = OPS["Rank"](x)
-        tests = [
-            OPS["GreaterEqual" if relation == "at least" else "Equal"](actual, r) for r in ranks
-        ]
-        test = tests[0]
-        for other in tests[1:]:
-            test = OPS["LogicalOr"](test, other)
+        test = _rank_holds(BOTH["rank"](x), ranks, static_ranks, relation)
         if data is None:
             data = [
                 message,
-                f"Tensor {x.name} must have rank {relation}",
+                f"Tensor {_title(x)} must have rank{' ' + relation if relation else ''}",
                 *ranks,
                 "Received shape: ",
-                OPS["Shape"](x),
+                BOTH["shape"](x),
             ]
         return Assert(test, data, summarize=summarize)
+
+
+def _rank_holds(actual, ranks, static_ranks, relation):
+    """Returns whether the actual rank is as asserted, after a check that ranks are scalars."""
+    tests = []
+    for rank, static in zip(ranks, static_ranks):
+        checks = []
+        if static is None:
+            shown = ["Rank must be a scalar. Received rank: ", rank]
+            checks = [assert_rank(rank, 0, data=shown)]
+        with control_dependencies(checks):
+            name = "GreaterEqual" if relation == "at least" else "Equal"
+            tests.append(OPS[name](actual, op("Identity", rank) if checks else rank))
+    result = tests[0]
+    for other in tests[1:]:
+        result = OPS["LogicalOr"](result, other)
+    return result
 
 
 def _ranks(name, relation, holds, several=False):
@@ -426,7 +458,7 @@ def assert_type(
 ) -> Any:
     """Raises TypeError if a tensor does not have the type `tf_type`."""
     with scope(name, "assert_type"):
-        tensor = convert_to_tensor(tensor)
+        tensor = as_checked(tensor)
         if tensor.dtype.base_dtype != as_dtype(tf_type):
             raise TypeError(
                 f"{message + '.  ' if message else ''}{_type_name(tensor)} must be of type "
@@ -477,96 +509,24 @@ def assert_scalar(
 export(v2="debugging.assert_scalar")(with_order(assert_scalar, "tensor", "message", "name"))
 
 
-def _sizes(shapes):
-    """Yields each tensor with its expected dimensions: integers or symbols."""
-    pairs = shapes.items() if isinstance(shapes, dict) else shapes
-    for tensor, sizes in pairs:
-        sizes = tuple(sizes) if isinstance(sizes, (list, tuple, str)) else (sizes,)
-        yield (
-            convert_to_tensor(tensor),
-            [s if isinstance(s, (str, int)) or s is None else int(s) for s in sizes],
-        )
-
-
-@export("debugging.assert_shapes")
-def assert_shapes(
-    shapes: TensorLike,
-    data: TensorLike = None,
-    summarize: int | None = None,
-    message: str | None = None,
-    name: str | None = None,
-) -> Any:
-    """Asserts the shapes of tensors: what is known at once, the rest when the graph runs.
-
-    Args:
-      shapes: A dictionary or a list of pairs from tensors to shapes. Dimensions are integers or
-        symbols; equal symbols stand for equal sizes, "." and "*" for any size.
-      data: Tensors to print if an assertion fails when the graph runs; by default the shape.
-      summarize: The number of elements to print of each tensor.
-      message: A prefix of the error message.
-      name: A name for the operation (optional).
-
-    Returns:
-      An operation with the assertions; None in eager mode.
-
-    Raises:
-      ValueError: If a known shape does not match.
-    """
-    sizes_of: dict = {}
-    prefix = f"{message}.  " if message else ""
-    with name_scope(name, "assert_shapes"):
-        checks = [
-            check
-            for tensor, sizes in _sizes(shapes)
-            for check in _shape_checks(tensor, sizes, sizes_of, prefix, data, summarize)
-        ]
-        return group(*checks) if _situ.current_graph() is not None else None
-
-
-def _shape_checks(tensor, sizes, sizes_of, prefix, data, summarize):
-    """Checks the shape of one tensor and yields assertions on what is not known yet; `sizes_of` has
-    the sizes that symbols stand for."""
-    if tensor.shape.ndims is None:
-        text = f"{prefix}Tensor {tensor.name} must have rank {len(sizes)}.  Received shape: "
-        has_rank = op("Equal", OPS["Rank"](tensor), len(sizes))
-        rank_check = Assert(has_rank, data or [text, OPS["Shape"](tensor)], summarize)
-        yield rank_check
-        with control_dependencies([rank_check]):
-            shape = OPS["Shape"](tensor)
-        dims = [None] * len(sizes)
-    else:
-        dims = tensor.shape.as_list()
-        shape = OPS["Shape"](tensor) if None in dims or sizes_of else None
-    if len(dims) != len(sizes):
-        raise ValueError(
-            f"{prefix}Tensor {_type_name(tensor)} must have rank "
-            f"{len(sizes)}.  Received rank {len(dims)}, shape {tensor.shape}"
-        )
-    for at, (size, expected) in enumerate(zip(dims, sizes)):
-        if expected is None or expected in (".", "*"):
-            continue
-        size = op("GatherV2", shape, at, 0) if size is None else size
-        if isinstance(expected, str):
-            expected = sizes_of.setdefault(expected, size)
-            if expected is size:
-                continue
-        text = f"{prefix}Tensor {_title(tensor)} dimension {at} must have size "
-        if not isinstance(size, int) or not isinstance(expected, int):
-            shown = data or [text, expected, "Received shape: ", shape]
-            yield Assert(op("Equal", size, expected), shown, summarize)
-        elif size != expected:
-            raise ValueError(f"{text}{expected}.  Received size {size}, shape {tensor.shape}")
-
-
 @export("debugging.assert_same_float_dtype", v1="assert_same_float_dtype")
 def assert_same_float_dtype(tensors: TensorLike = None, dtype: DTypeLike = None) -> Any:
     """Returns the floating-point type that all tensors have; ValueError if they differ."""
-    types = {convert_to_tensor(t).dtype.base_dtype for t in tensors or () if t is not None}
-    if dtype is not None:
-        types.add(as_dtype(dtype))
-    if len(types) > 1:
-        raise ValueError(f"Tensors must have the same dtype, got {sorted(t.name for t in types)}.")
-    result = types.pop() if types else as_dtype("float32")
+    result, title = None if dtype is None else as_dtype(dtype), None
+    for tensor in tensors or ():
+        if tensor is None:
+            continue
+        if not hasattr(tensor, "dtype"):
+            tensor = convert_to_tensor(tensor)
+        own, named = tensor.dtype.base_dtype, getattr(tensor, "name", None) or str(tensor)
+        if result is None:
+            result, title = own, named
+        elif result != own:
+            raise ValueError(
+                f"{named}, type={own}, must be of the same type ({result})"
+                f"{f' as {title}' if title else ''}."
+            )
+    result = as_dtype("float32") if result is None else result
     if not result.is_floating:
         raise ValueError(f"Expected floating point type, got {result}.")
     return result
@@ -575,17 +535,20 @@ def assert_same_float_dtype(tensors: TensorLike = None, dtype: DTypeLike = None)
 @export("debugging.assert_proper_iterable", v1="assert_proper_iterable")
 def assert_proper_iterable(values: TensorLike) -> None:
     """Raises TypeError if `values` is not a list of tensors."""
-    if isinstance(values, (EagerTensor, GraphTensor, str, bytes)) or not hasattr(
-        values, "__iter__"
-    ):
+    import numpy
+
+    arrays = (EagerTensor, GraphTensor, numpy.ndarray, str, bytes)
+    if isinstance(values, arrays) or is_sparse(values):
         raise TypeError(
             f'Expected argument "values" to be a "proper" iterable.  Found: {type(values)}'
         )
+    if not hasattr(values, "__iter__"):
+        raise TypeError(f'Expected argument "values" to be iterable.  Found: {type(values)}')
 
 
 @export("debugging.is_numeric_tensor", v1="is_numeric_tensor")
 def is_numeric_tensor(tensor: TensorLike) -> bool:
     """Returns whether an object is a tensor of numbers."""
     return isinstance(tensor, (EagerTensor, GraphTensor)) and (
-        tensor.dtype.is_floating or tensor.dtype.is_integer
+        tensor.dtype.is_floating or tensor.dtype.is_integer or tensor.dtype.is_complex
     )

@@ -52,14 +52,14 @@ def abs_(x: TensorLike, name: str | None = None) -> Tensor:
     """Returns the absolute value of each element.
 
     Args:
-      x: A tensor of signed numbers or of complex numbers.
+      x: A tensor of signed numbers or of complex numbers, which may be sparse or ragged.
       name: A name for the operation (optional).
 
     Returns:
       A tensor of the type of `x`; of float32 or float64 if `x` is complex.
     """
     with scope(name, "Abs") as full:
-        x = convert_to_tensor(x, name="x")
+        x = x if hasattr(type(x), "_situ_tensors_") else convert_to_tensor(x, name="x")
         if x.dtype.base_dtype.is_complex:
             return _part("ComplexAbs", x, full)
         return op("Abs", x, name=full)

@@ -326,7 +326,25 @@ def _equal(same):
     return call
 
 
+def _is_composite(value):
+    """Returns whether an argument is a composite tensor or a list with one."""
+    if isinstance(value, (list, tuple)):
+        return any(map(_is_composite, value))
+    return hasattr(type(value), "_situ_tensors_") or type(value).__name__.endswith("TensorValue")
+
+
+def _otherwise(function, args, kwargs):
+    """Handles a failed call of an op with sparse or ragged arguments."""
+    if not any(map(_is_composite, (*args, *kwargs.values()))):
+        return NotImplemented
+    from situ._src.ops import ragged_ops, sparse_elementwise
+
+    result = sparse_elementwise.otherwise(function, args, kwargs)
+    return ragged_ops.otherwise(function, args, kwargs) if result is NotImplemented else result
+
+
 COMPOSITE = {  # functions that the extension calls by name
+    "otherwise": _otherwise,
     "axes": lambda tensor: op("Range", 0, op("Rank", tensor), 1),
     "truediv": truediv,
     "pow": power,
@@ -413,9 +431,10 @@ def _steps(x):
     """Returns the elements after the first and the elements before the last of a flattened
     tensor."""
     flat = op("Reshape", convert_to_tensor(x), [-1])
-    return op("Slice", flat, [1], [-1]), op(
-        "Slice", flat, [0], op("Maximum", op("Shape", flat) - 1, constant(0))
-    )
+    size = op("Shape", flat)
+    last = op("Maximum", op("Sub", size, constant(1)), constant(0))
+    first = op("Minimum", size, constant(1))
+    return op("Slice", flat, first, [-1]), op("Slice", flat, [0], last)
 
 
 @export("math.is_non_decreasing", "debugging.is_non_decreasing", v1="is_non_decreasing")

@@ -13,7 +13,6 @@ from situ._src.framework.api import BOTH, export
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import scope
 from situ._src.framework.tensor import EagerTensor, Tensor
-from situ._src.ops import math_ops
 from situ._src.ops.array_ops import cast, concat, constant, convert_to_tensor, op
 from situ._src.ops.ragged_tensor_value import RaggedTensorValue, ragged_value
 from situ._src.ops.row_partition import RowPartition, check, convert_partition
@@ -724,13 +723,3 @@ for _name in ("neg", "abs", "invert"):
         f"__{_name}__",
         lambda self, _n=f"__{_name}__": self.with_flat_values(getattr(self.flat_values, _n)()),
     )
-
-
-def _otherwise(function, args, kwargs):
-    """Handles a call of an op with arguments that are not tensors."""
-    from situ._src.ops import ragged_ops
-
-    return ragged_ops.otherwise(function, args, kwargs)
-
-
-math_ops.COMPOSITE["otherwise"] = _otherwise
