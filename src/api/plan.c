@@ -107,12 +107,6 @@ static situ_status show_needs(const struct session_programs *session_programs, s
   return NULL;
 }
 
-static bool runs_function(const struct node *node) {
-  for (int i = 0; i < node->schema->n_attrs; i++)
-    if (node->attrs[i].kind == SITU_ATTR_FUNCTION) return true;
-  return false;
-}
-
 /* Lists what needs an amount of memory that is known only at run time, such as function bodies. */
 static situ_status show_uncounted(const struct session_programs *session_programs,
                                   situ_plan *plan) {
@@ -122,7 +116,7 @@ static situ_status show_uncounted(const struct session_programs *session_program
     const struct program *program = session_programs->programs[p];
     for (int32_t i = 0; i < program->n_host_ops; i++) {
       const struct node *node = program->graph->nodes[program->host_ops[i].node];
-      if (!runs_function(node)) continue;
+      if (!node_calls_function(node)) continue;
       if (n < 3)
         strbuf_appendf(&text, "%s'%s' (%s)", n ? ", " : "the functions of ", node->name,
                        node->schema->op->name);

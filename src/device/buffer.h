@@ -3,6 +3,8 @@
 #ifndef SITU_DEVICE_BUFFER_H
 #define SITU_DEVICE_BUFFER_H
 
+#include <stdatomic.h>
+
 #include "device/device.h"
 
 struct buffer {
@@ -15,8 +17,10 @@ struct buffer {
   struct memory_block block;
   void (*release)(void *context); /* releases external memory */
   void *context;
-  bool owns; /* host memory from huge_pages_alloc */
-  bool lent; /* memory of a program that the next run overwrites; must not be retained */
+  bool owns;        /* host memory from huge_pages_alloc */
+  bool lent;        /* memory of a program that the next run overwrites; must not be retained */
+  bool is_variable; /* lent to a function: memory of a variable */
+  _Atomic bool is_assigned; /* such a variable has a value; the function changes it */
 };
 
 /* Allocates host memory, aligned to 64 bytes, uninitialized. */

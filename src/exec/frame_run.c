@@ -299,12 +299,11 @@ static const struct node *reader_of(const struct situ_graph *graph, const struct
 /* TensorFlow's error messages for reference and resource variables. */
 static situ_status uninitialized_error(const struct situ_graph *graph, const struct slot *slot) {
   const struct node *variable = graph->nodes[slot->node];
-  const char *name = variable->name;
+  const char *name = variable_name(variable);
   if (variable->outputs[0].type != SITU_RESOURCE)
     return status_at_node(situ_status_create(SITU_FAILED_PRECONDITION,
                                              "Attempting to use uninitialized value %s", name),
                           name);
-  name = variable_name(variable);
   return status_at_node(
       situ_status_create(SITU_FAILED_PRECONDITION,
                          "Error while reading resource variable %s from Container: localhost. This "
@@ -326,6 +325,23 @@ static situ_status shape_error(const struct situ_graph *graph, const struct slot
       reader_of(graph, slot)->name);
 }
 
+/* The slot of a feed, or NULL if nothing reads it. */
+static const struct slot *slot_of_feed(const struct frame *frame, int32_t index) {
+  const int32_t slot = frame->program->feeds[index].slot;
+  return slot < 0 ? NULL : &frame->program->slots[slot];
+}
+
+/* Fails if the body of a function reads a variable of the caller that is not initialized. */
+static situ_status check_lent_variables(const struct frame *frame, situ_tensor *const *feeds) {
+  for (int32_t i = 0; i < frame->program->n_feeds; i++) {
+    const struct buffer *buffer = feeds[i]->buffer;
+    if (!buffer->is_variable || buffer->is_assigned) continue;
+    const struct slot *slot = slot_of_feed(frame, i);
+    if (slot && slot->read_before_write) return uninitialized_error(frame->program->graph, slot);
+  }
+  return NULL;
+}
+
 /* Fails if the run reads a variable that is not initialized. */
 static situ_status check_states(const struct frame *frame) {
   for (int32_t i = 0; i < frame->n_states; i++) {
@@ -341,6 +357,10 @@ static situ_status check_states(const struct frame *frame) {
 static void mark_assigned(const struct frame *frame) {
   for (int32_t i = 0; i < frame->n_states; i++)
     if (frame->states[i].slot->written) state_set(frame->state, frame->states[i].entry);
+  for (int32_t i = 0; i < frame->program->n_feeds; i++) {
+    const struct slot *slot = slot_of_feed(frame, i);
+    if (slot && slot->written) frame->feeds[i]->buffer->is_assigned = true;
+  }
 }
 
 static situ_status run_commands(struct frame *frame) {
@@ -387,6 +407,7 @@ static situ_status run(struct frame *frame, situ_tensor **results) {
 
 situ_status frame_run(struct frame *frame, situ_tensor *const *feeds, situ_tensor **results) {
   TRY(check_states(frame));
+  TRY(check_lent_variables(frame, feeds));
   TRY(bind_feeds(frame, feeds));
   frame->feeds = feeds;
   const situ_status status = run(frame, results);

@@ -81,6 +81,48 @@ static situ_status run_string_kernels(struct call *call, situ_tensor **out) {
   return status;
 }
 
+/* The entry of an input that is a variable of the session and passed to a function, or NULL. */
+static situ_status find_passed(const struct frame *frame, const struct host_op *op, int32_t input,
+                               struct state_entry **out) {
+  const struct slot *slot = &frame->program->slots[op->in[input]];
+  *out = NULL;
+  if (op->passed[input] == PASSED_VALUE || slot->kind != SLOT_STATE) return NULL;
+  return state_find(frame->state, frame->program, slot, out);
+}
+
+/* Says in the buffers of the variables that an op passes to functions which of them have values. */
+static situ_status lend_variables(const struct frame *frame, const struct host_op_call *call_data) {
+  const struct host_op *op = call_data->op;
+  for (int32_t i = 0; i < op->n_in && op->passed; i++) {
+    struct buffer *buffer = call_data->tensors[i]->buffer;
+    struct state_entry *entry = NULL;
+    TRY(find_passed(frame, op, i, &entry));
+    if (entry) {
+      buffer->is_variable = true;
+      buffer->is_assigned = entry->ready;
+    }
+    if (op->passed[i] == PASSED_ASSIGNED) buffer->is_assigned = true;
+  }
+  return NULL;
+}
+
+/* Notes which of those variables have values after the call. */
+static situ_status return_variables(const struct frame *frame,
+                                    const struct host_op_call *call_data) {
+  const struct host_op *op = call_data->op;
+  for (int32_t i = 0; i < op->n_in && op->passed; i++) {
+    const struct buffer *buffer = call_data->tensors[i]->buffer;
+    struct state_entry *entry = NULL;
+    TRY(find_passed(frame, op, i, &entry));
+    if (!entry || entry->ready == buffer->is_assigned) continue;
+    if (buffer->is_assigned)
+      state_set(frame->state, entry);
+    else
+      entry->ready = false;
+  }
+  return NULL;
+}
+
 static situ_status check_output(const struct host_op_call *call_data, int32_t index) {
   const struct host_op *op = call_data->op;
   const situ_tensor *tensor = call_data->tensors[op->n_in + index];
@@ -146,6 +188,10 @@ static situ_status find_ready(const struct frame *frame, const struct host_op *o
                               _Atomic bool **ready) {
   const struct slot *slot = &frame->program->slots[op->in[0]];
   struct state_entry *entry = NULL;
+  if (slot->kind == SLOT_FEED && frame->feeds[slot->index]->buffer->is_variable) {
+    *ready = &frame->feeds[slot->index]->buffer->is_assigned;
+    if (op->is_set) **ready = true;
+  }
   if (slot->kind != SLOT_STATE) return NULL;
   TRY(state_find(frame->state, frame->program, slot, &entry));
   if (op->is_set) state_set(frame->state, entry);
@@ -179,11 +225,13 @@ situ_status host_op_call_compute(const struct frame *frame, struct host_op_call 
   char task[NAME_SIZE];
   if (frame->state->store)
     compute.task = store_task(frame->program->graph, node, frame->state->task, task);
-  _Atomic bool is_ready = true; /* a variable passed to a function is initialized */
+  _Atomic bool is_ready = true; /* a variable that is fed is initialized */
   compute.ready = &is_ready;
   if (node->schema->op->flags & OP_PROBES) TRY(find_ready(frame, op, &compute.ready));
-  return of_strings ? node->schema->op->compute_strings(&compute)
-                    : node->schema->op->compute(&compute);
+  TRY(lend_variables(frame, call_data));
+  TRY(of_strings ? node->schema->op->compute_strings(&compute)
+                 : node->schema->op->compute(&compute));
+  return return_variables(frame, call_data);
 }
 
 situ_status host_op_call_begin(const struct frame *frame, int32_t index,

@@ -42,6 +42,13 @@ struct node {
   const char *const *groups;      /* colocation groups: node names without "loc:@" */
 };
 
+/* Whether a function is among the attributes of a node. */
+static inline bool node_calls_function(const struct node *node) {
+  for (int i = 0; i < node->schema->n_attrs; i++)
+    if (node->attrs[i].kind == SITU_ATTR_FUNCTION) return true;
+  return false;
+}
+
 /* An interned requested device. */
 struct spec {
   struct device_name name;

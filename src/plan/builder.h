@@ -255,6 +255,12 @@ situ_status commands_copy_value(struct builder *builder, const struct value *val
 /* Schedules the commands. */
 situ_status order_commands(struct builder *builder) SITU_MUST_USE;
 
+/* Whether a slot is a variable: of the session, or lent to a function by its caller. */
+bool variable_access_is_variable(const struct program *program, const struct slot *slot);
+
+/* Finds out which variables the program, in its final order, reads and assigns. */
+situ_status variable_access_find(const struct builder *builder) SITU_MUST_USE;
+
 /* Assigns each slot an offset in its device's block, from lifetimes. */
 situ_status memory_plan_assign(struct builder *builder) SITU_MUST_USE;
 

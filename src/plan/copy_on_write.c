@@ -117,10 +117,7 @@ struct pass {
 
 static bool is_state(const struct builder *builder, int32_t slot) {
   if (slot < 0) return false;
-  const struct slot *at = &builder->program->slots[slot];
-  const struct node *node = builder->program->graph->nodes[at->node];
-  return (at->kind == SLOT_STATE && !at->initial) ||
-         (at->kind == SLOT_FEED && node->schema->op->flags & OP_VARIABLE);
+  return variable_access_is_variable(builder->program, &builder->program->slots[slot]);
 }
 
 static void read_slot(struct pass *pass, int32_t slot) {

@@ -182,53 +182,6 @@ static bool is_ordered(const struct builder *builder) {
   return true;
 }
 
-/* The first command that accesses a variable either assigns it or reads its old value. */
-static void access_state(struct slot *slot, bool sets, int32_t node) {
-  if (slot->kind != SLOT_STATE || slot->initial || slot->read_before_write || slot->written) return;
-  slot->written = sets;
-  slot->read_before_write = !sets;
-  slot->first_reader = node;
-}
-
-/* Handles a host op that tests whether a variable is initialized: it is if an earlier command
- * assigns it. */
-static bool access_probe(const struct program *program, const struct plan_command *command) {
-  if (!(program->graph->nodes[command->node]->schema->op->flags & OP_PROBES)) return false;
-  struct host_op *host_op = &program->host_ops[command->launch];
-  host_op->is_set = program->slots[host_op->in[0]].written;
-  return true;
-}
-
-/* Finds out which variables a run reads and assigns. */
-static void find_state(const struct builder *builder) {
-  const struct program *program = builder->program;
-  for (int32_t i = 0; i < program->n_commands; i++) {
-    const struct plan_command *command = &program->commands[i];
-    if (command->kind == COMMAND_COPY || command->kind == COMMAND_ALL_REDUCE)
-      access_state(&program->slots[command->from], false, command->node);
-    if (command->kind == COMMAND_HOST && access_probe(program, command)) continue;
-    if (command->kind == COMMAND_HOST) {
-      const struct host_op *host_op = &program->host_ops[command->launch];
-      for (int32_t k = 0; k < host_op->n_in; k++)
-        if (host_op->in[k] >= 0)
-          access_state(&program->slots[host_op->in[k]], false, command->node);
-    }
-    if (command->kind != COMMAND_CALL) continue;
-    const struct node *node = program->graph->nodes[command->node];
-    const bool sets = node->schema->op->flags & OP_SETS;
-    const int32_t target = sets ? builder_value(builder, node->inputs[0])->slot : -1;
-    const struct launch *launch = &program->launches[command->launch];
-    for (int a = 0; a < launch->n_args; a++) {
-      const int32_t slot = launch->args[a].kind == ARG_SLOT ? launch->args[a].slot : -1;
-      if (slot >= 0 && slot != target) access_state(&program->slots[slot], false, command->node);
-    }
-    if (target >= 0) {
-      access_state(&program->slots[target], true, command->node);
-      program->slots[target].written = program->slots[target].kind == SLOT_STATE;
-    }
-  }
-}
-
 static situ_status reorder(struct builder *builder) {
   struct program *program = builder->program;
   const int32_t n = program->n_commands;
@@ -258,6 +211,5 @@ situ_status order_commands(struct builder *builder) {
   builder->program->host_only = builder->one_queue;
   TRY(blocking_ops_find(builder));
   if (!is_ordered(builder)) TRY(reorder(builder));
-  if (builder->program->n_states) find_state(builder);
-  return NULL;
+  return variable_access_find(builder);
 }

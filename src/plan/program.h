@@ -33,8 +33,8 @@ struct slot {
   size_t bytes, offset;
   const situ_tensor *constant;
   const void *initial; /* initial value of state; NULL: a run must write it before one reads it */
-  /* Of state without an initial value: whether the run reads its old value, and whether it assigns
-   * a new one. */
+  /* Of a variable, state or the feed of a function body: whether the run reads its old value, and
+   * whether it assigns a new one. */
   bool read_before_write, written;
   int32_t first_reader; /* the node that reads the old value first */
 };
@@ -71,16 +71,21 @@ struct rebinding {
   int32_t next; /* rebinding of the same slot; -1: none */
 };
 
+/* How a host op passes an input to a function: as a value, or as a variable, which an earlier
+ * command assigns or not. */
+enum passed_variable { PASSED_VALUE, PASSED_VARIABLE, PASSED_ASSIGNED };
+
 /* A call of op_def.compute on host tensors. */
 struct host_op {
   int32_t node;
   int32_t n_in, n_out;
-  int32_t first_view;       /* index of its first input in frame->input_views */
-  const int32_t *in, *out;  /* slots */
-  const situ_shape *shapes; /* of the inputs, then of the outputs; may be partially known */
-  const situ_type *types;   /* of the inputs */
-  bool is_set;              /* OP_PROBES: an earlier command assigns the variable */
-  const bool *unused;       /* per output: nothing reads it; NULL without OP_LAZY */
+  int32_t first_view;           /* index of its first input in frame->input_views */
+  const int32_t *in, *out;      /* slots */
+  const situ_shape *shapes;     /* of the inputs, then of the outputs; may be partially known */
+  const situ_type *types;       /* of the inputs */
+  bool is_set;                  /* OP_PROBES: an earlier command assigns the variable */
+  enum passed_variable *passed; /* per input; NULL: all are values */
+  const bool *unused;           /* per output: nothing reads it; NULL without OP_LAZY */
 };
 
 /* An all-reduce that the collective library of a back end runs. Its commands are adjacent; the last

@@ -181,6 +181,10 @@ situ_status tensor_own(situ_tensor **tensor) {
   } else {
     TRY(situ_tensor_create(from->type, from->shape, from->buffer->host, &copy));
   }
+  if (copy->buffer && from->buffer->is_variable) {
+    copy->buffer->is_variable = true;
+    copy->buffer->is_assigned = from->buffer->is_assigned;
+  }
   situ_tensor_release(from);
   *tensor = copy;
   return NULL;

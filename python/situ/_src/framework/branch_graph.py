@@ -50,6 +50,11 @@ def function_name(scope, kind):
     return f"{scope}{kind}".replace("/", "_")
 
 
+def _variable_name(operation):
+    """Returns the name by which errors call the variable of an operation."""
+    return operation.get_attr("shared_name").decode() or operation.name
+
+
 class BranchGraph(Graph):
     """A function graph inside of another graph. Values of the outer graph are captured as
     inputs."""
@@ -86,12 +91,18 @@ class BranchGraph(Graph):
         dtype = tensor.dtype.base_dtype
         if tensor.op.type == "VariableV2":
             with self.device(tensor.op.device or None):
-                return OPS["VariableV2"](shape=tensor.shape, dtype=dtype, name="captured")
+                return OPS["VariableV2"](
+                    shape=tensor.shape,
+                    dtype=dtype,
+                    shared_name=_variable_name(tensor.op),
+                    name="captured",
+                )
         if tensor.op.type == "VarHandleOp":
             with self.device(tensor.op.device or None):
                 return OPS["VarHandleOp"](
                     shape=tensor.op.get_attr("shape"),
                     dtype=tensor.op.get_attr("dtype"),
+                    shared_name=_variable_name(tensor.op),
                     name="captured",
                 )
         if tensor.op.type == "Const" and not dtype.is_floating:  # it needs no gradient

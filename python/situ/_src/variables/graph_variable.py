@@ -129,8 +129,13 @@ class GraphVariable(eager_variable.Operators):
         return self.shape
 
     def initialized_value(self):
-        """Returns the initial value."""
-        return self._initial_value
+        """Returns a tensor with the value of the variable if it has one, else its initial value:
+        for initializers of other variables, which run in any order."""
+        from situ._src.ops.control_flow_ops import cond
+        from situ._src.variables.initialization import is_variable_initialized
+
+        with get_default_graph().control_dependencies(None):
+            return cond(is_variable_initialized(self), self.read_value, lambda: self._initial_value)
 
     def eval(self, session=None):
         """Returns the value in a session.
