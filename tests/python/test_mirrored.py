@@ -168,8 +168,73 @@ def test_variables_of_a_scope():
 
     made.run(replica)
     assert float(total.numpy()) == 4 and float(own.numpy()) == 2
-    with pytest.raises(ValueError, match="You must specify an aggregation method"):
-        made.run(lambda: plain.assign_add(1.0))
+    made.run(lambda: plain.assign_add(tf.cast(replica_id(), "float32")))  # no aggregation
+    assert [float(v) for v in plain.values] == [3, 4]
+
+
+def replica_id():
+    return tf.distribute.get_replica_context().replica_id_in_sync_group
+
+
+@pytest.mark.parametrize("how, expected", [("SUM", 4.0), ("MEAN", 2.5), ("ONLY_FIRST_REPLICA", 2)])
+def test_a_replica_reads_what_it_has_assigned(how, expected):
+    made = strategy(2)
+    with made.scope():
+        kept = tf.Variable(1.0, aggregation=getattr(tf.VariableAggregation, how))
+
+    def replica():
+        kept.assign_add(1.0 + tf.cast(replica_id(), "float32"))
+        return kept.read_value()
+
+    assert [float(v) for v in made.run(replica)] == [expected] * 2
+    kept.assign(1.0)
+    assert [float(v) for v in made.run(tf.function(replica))] == [expected] * 2
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, tf.function])
+def test_moving_averages_follow_the_mean_of_the_replicas(wrap):
+    made = strategy(2)
+    with made.scope():
+        weight = tf.Variable([1.0], aggregation=tf.VariableAggregation.MEAN)
+        averages = tf.train.ExponentialMovingAverage(0.8)
+
+    def replica():
+        averages.apply([weight])
+        weight.assign_sub([tf.cast(replica_id(), "float32")])
+        averages.apply([weight])
+        return averages.average(weight).read_value()
+
+    assert [float(v[0]) for v in made.run(wrap(replica))] == pytest.approx([0.9, 0.9])
+
+
+def test_replicas_of_a_graph_aggregate_what_they_assign():
+    made = strategy(2)
+    with tf.Graph().as_default(), made.scope():
+
+        def replica():
+            how = tf.VariableAggregation
+            kept = [tf.Variable(1.0, aggregation=how[a]) for a in ("SUM", "MEAN", "NONE")]
+            mine = 1.0 + tf.cast(replica_id(), "float32")
+            return kept, [v.assign_add(mine).op for v in kept]
+
+        kept, steps = made.run(replica)
+        with tf.compat.v1.Session() as session:
+            session.run(tf.compat.v1.global_variables_initializer())
+            session.run(made.group(steps))
+            assert session.run(kept) == [4.0, 2.5, 2.0]
+
+
+def test_metrics_of_a_graph_cover_all_replicas():
+    made = strategy(2)
+    with tf.Graph().as_default(), made.scope():
+        value, update = made.run(
+            lambda: tf.compat.v1.metrics.mean(tf.cast([replica_id(), 4], "float32"))
+        )
+        with tf.compat.v1.Session() as session:
+            session.run(tf.compat.v1.local_variables_initializer())
+            for _ in range(2):
+                session.run(made.group(update))
+                assert session.run(value) == 2.25  # of 0, 4, 1 and 4: one value
 
 
 def test_contexts():

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """context.py: replica and cross-replica context, and the current strategy."""
 
-from situ._src.distribute import reduction, threads
-from situ._src.distribute.strategy import Strategy, chosen
-from situ._src.distribute.values import PerReplica, on
+from situ._src.distribute import reduction
+from situ._src.distribute.strategy import Strategy
+from situ._src.distribute.values import PerReplica, chosen, of_replicas, on
 from situ._src.framework import nest
 from situ._src.framework.api import export
 from situ._src.framework.custom_gradient import with_gradient
@@ -49,9 +49,8 @@ class ReplicaContext:
 
     def merge_call(self, merge_fn, args=(), kwargs=None):
         """Calls merge_fn(strategy, ...) once, when all replicas have arrived."""
-        worker = threads.current()
-        if worker is not None:
-            return worker.merge(merge_fn, tuple(args), dict(kwargs or {}))
+        if place.run is not None:
+            return place.run.merge(merge_fn, args, kwargs)
         return chosen(0, merge_fn(self._strategy, *args, **(kwargs or {})))
 
     def all_reduce(self, reduce_op, value, options=None):
@@ -80,7 +79,7 @@ class ReplicaContext:
 
     @staticmethod
     def _joined(strategy, kind, leaf):
-        values = _of_all(strategy, leaf)
+        values = of_replicas(strategy, leaf)
         sums = reduction.all_reduce(values, strategy.devices, strategy.cross_device_ops)
         if strategy.several_processes:
             sums = strategy.sum_over_processes(sums[:1]) * len(sums)
@@ -151,15 +150,10 @@ class ReplicaContext:
         return False
 
 
-def _of_all(strategy, leaf):
-    """Returns the values of the replicas of this process."""
-    return list(leaf) if isinstance(leaf, PerReplica) else [leaf] * len(strategy.devices)
-
-
 def _gathered(strategy, leaf, axis):
     """Returns a pair of PerReplica values: the concatenation, and where each replica's part
     starts."""
-    values = _of_all(strategy, leaf)
+    values = of_replicas(strategy, leaf)
     sizes = [op("Shape", v)[axis] for v in values]
     starts = [sum(sizes[:i], start=convert_to_tensor(0)) for i in range(len(values))]
     whole = []

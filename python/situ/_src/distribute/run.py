@@ -3,10 +3,11 @@
 
 from math import prod
 
-from situ._src.distribute import reduction
-from situ._src.distribute.values import MirroredVariable, at
+from situ._src.distribute import reduction, threads
+from situ._src.distribute.values import MirroredVariable, at, chosen, of_replicas
 from situ._src.framework.scopes import device
 from situ._src.training.variable_updates import dense
+from situ._src.variables.eager_variable import place
 
 
 class Run:
@@ -28,16 +29,33 @@ class Run:
         """Creates a variable in graph mode."""
         return make()
 
-    def write(self, variable, kind, value):
-        from situ._src.variables.eager_variable import place
+    def merge(self, merge_fn, args=(), kwargs=None):
+        """Calls merge_fn(strategy, ...) in cross-replica context once, when all replicas have
+        arrived, and returns its result for the current one."""
+        worker = threads.current()
+        if worker is not None:
+            return worker.merge(merge_fn, tuple(args), dict(kwargs or {}))
+        index = place.index or 0
+        with at(None, None):
+            result = merge_fn(self.strategy, *args, **(kwargs or {}))
+        return chosen(index, result)
 
+    def write(self, variable, kind, value):
+        """Changes a mirrored variable by what all replicas write: at once if they wait for each
+        other, otherwise when all have run."""
+        worker = threads.current()
+        if self.count == 1:
+            with at(None, None):
+                variable.join(kind, [value])
+            return
+        if worker is not None and worker.run is self and worker.is_outside_branches():
+            self.merge(lambda strategy, v: variable.join(kind, of_replicas(strategy, v)), (value,))
+            return
         entry = self._writes.setdefault(id(variable), (variable, {}))[1]
         entry.setdefault(place.index, []).append((kind, value))
 
     def apply(self, optimizer, pairs, **kwargs):
         """Applies an optimizer step, once for all replicas."""
-        from situ._src.variables.eager_variable import place
-
         key = id(optimizer), self._at.get((id(optimizer), place.index), 0)
         self._at[id(optimizer), place.index] = key[1] + 1
         waiting = self._steps.setdefault(key, {})

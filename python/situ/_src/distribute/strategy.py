@@ -13,7 +13,9 @@ from situ._src.distribute.values import (
     PerReplica,
     SyncOnReadVariable,
     at,
+    chosen,
     copy_name,
+    group_results,
     on,
 )
 from situ._src.framework import config, nest
@@ -46,12 +48,6 @@ def all_devices():
     return found or [full_name("/device:CPU:0")]
 
 
-def chosen(index, structure):
-    """Returns the arguments of one replica."""
-    choose = lambda value: value[index] if isinstance(value, PerReplica) else value
-    return nest.map_structure(choose, structure)
-
-
 def _ungrouped(structure):
     """Returns a structure of results with a tuple in place of each PerReplica value."""
     values = lambda value: tuple(value) if isinstance(value, PerReplica) else (value,)
@@ -62,15 +58,6 @@ def _device_of(destinations):
     """Returns the first device of the argument `destinations`."""
     first = destinations[0] if isinstance(destinations, (PerReplica, list, tuple)) else destinations
     return full_name(first if isinstance(first, (str, DeviceSpec)) else first.device)
-
-
-def group_results(results):
-    """Groups the results of replicas leaf by leaf."""
-
-    def group(*values):  # a value that all replicas share stays one
-        return values[0] if all(v is values[0] for v in values) else PerReplica(values)
-
-    return nest.CORE.map(group, *results)
 
 
 @export("distribute.StrategyExtended")
@@ -134,8 +121,9 @@ class Extended:
           The results in their structure.
         """
         result = []
-        for index, where in enumerate(self._strategy.devices):
-            with at(index, "update"), device(where):
+        copies = var.values if isinstance(var, Copies) else (var,)  # those of a graph have one
+        for index, copy in enumerate(copies):
+            with at(index, "update"), device(copy.device):
                 result.append(fn(var, *chosen(index, args), **chosen(index, kwargs or {})))
         return group_results(result) if group else _ungrouped(group_results(result))
 

@@ -5,7 +5,7 @@ Python code of a step runs in a fixed order."""
 import threading
 
 import _situ
-from situ._src.distribute.values import at
+from situ._src.distribute.values import at, chosen, group_results
 from situ._src.framework.graph import get_default_graph
 from situ._src.framework.scopes import device
 from situ._src.variables import variable
@@ -113,6 +113,11 @@ class _Worker:
             self.done = True
             self.back.release()
 
+    def is_outside_branches(self):
+        """Returns whether operations go to the graph in which the replicas run, so that those of
+        all replicas can be joined: not in a branch or loop."""
+        return _situ.current_graph() is self.scopes.graph
+
     def merge(self, fn, args, kwargs):
         """Waits until all replicas have arrived and fn was called for them."""
         own = self.run.pause()
@@ -153,8 +158,6 @@ def _end(workers):
 
 def call_all(run, fn, parts):
     """Calls fn for each replica and returns the results."""
-    from situ._src.distribute.strategy import chosen, group_results
-
     scopes = _Scopes(_situ.current_graph())
     workers = [_Worker(run, i, fn, args, scopes) for i, args in enumerate(parts)]
     while True:

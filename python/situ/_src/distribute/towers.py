@@ -105,7 +105,7 @@ class Towers(Run):
         towers."""
         controls = [one for level in self._graph._controls for one in level]
         self._waiting[place.index] = pairs, controls
-        return threads.current().merge(functools.partial(self._apply, optimizer, kwargs), (), {})
+        return self.merge(functools.partial(self._apply, optimizer, kwargs))
 
     def _apply(self, optimizer, kwargs, _strategy):
         waiting = [self._waiting.pop(i) for i in sorted(self._waiting)]

@@ -5,6 +5,7 @@ they are read."""
 import contextlib
 
 import _situ
+from situ._src.framework import nest, style
 from situ._src.framework.indexed_slices import IndexedSlices, is_slices
 from situ._src.framework.scopes import device
 from situ._src.framework.tensor import copy_to_device
@@ -84,6 +85,21 @@ class PerReplica(tuple):
         return self[0].shape
 
 
+def chosen(index, structure):
+    """Returns the arguments of one replica."""
+    choose = lambda value: value[index] if isinstance(value, PerReplica) else value
+    return nest.map_structure(choose, structure)
+
+
+def group_results(results):
+    """Groups the results of replicas leaf by leaf."""
+
+    def group(*values):  # a value that all replicas share stays one
+        return values[0] if all(v is values[0] for v in values) else PerReplica(values)
+
+    return nest.CORE.map(group, *results)
+
+
 @contextlib.contextmanager
 def at(index, mode, run=None):
     """A replica is meant: it runs, or its copies are changed."""
@@ -113,6 +129,31 @@ def joined(values, how, where):
     with device(where):
         total = op("AddN", [convert_to_tensor(v) for v in values])
         return total / len(values) if how is VariableAggregation.MEAN else total
+
+
+def of_replicas(strategy, value):
+    """Returns the list of the values of the replicas of this process."""
+    return list(value) if isinstance(value, PerReplica) else [value] * len(strategy.devices)
+
+
+def total(strategy, values, variable):
+    """Returns what an assignment of the replicas' values assigns to a variable that they share.
+
+    Raises:
+      ValueError: the mean of integers.
+    """
+    how = variable.aggregation
+    if isinstance(values, PerReplica):
+        if how is VariableAggregation.MEAN and not variable.dtype.is_floating:
+            raise ValueError(
+                "Cannot update non-float variables with tf.VariableAggregation.MEAN aggregation in "
+                "replica context. Either change the variable dtype to float or update it in "
+                "cross-replica context."
+            )
+        return joined(values, how, variable.device)
+    if how is not VariableAggregation.SUM:
+        return values
+    return joined(of_replicas(strategy, values), how, variable.device)
 
 
 class Copies(EagerVariable):
@@ -173,10 +214,21 @@ class MirroredVariable(Copies):
     """All copies always hold the same: what replicas write is joined."""
 
     def _defer(self, kind, value):
-        if self.aggregation is VariableAggregation.NONE:
+        if self.aggregation is not VariableAggregation.NONE:
+            place.run.write(self, kind, value)
+            return self
+        if style.is_graph_program():
             raise ValueError(_NEEDS_AGGREGATION)
-        place.run.write(self, kind, value)
+        with at(place.index, "update"):  # TensorFlow 2: each replica changes its own copy
+            self._put(self._changed(kind, value))
         return self
+
+    def _changed(self, kind, value):
+        """Returns the value of the local copy after a change."""
+        if kind == "set":
+            return value
+        row = "Add" if kind == "add" else "Sub"
+        return self._run_unrecorded(row, self._situ_tensor_(), value)
 
     def _put(self, value):
         if place.mode == "replica":
@@ -187,19 +239,19 @@ class MirroredVariable(Copies):
             return self
         return self._put_all(value)
 
-    def _change(self, kind, row, delta):
+    def _change(self, kind, delta):
         delta = convert_to_tensor(delta, self.dtype)
         if place.mode == "replica":
             return self._defer(kind, delta)
-        return self._put(self._run_unrecorded(row, self._situ_tensor_(), delta))
+        return self._put(self._changed(kind, delta))
 
     def assign_add(self, delta, use_locking=False, name=None, read_value=True):
         del use_locking, name  # an assignment replaces the tensors, without an op
-        return self._given(self._change("add", "Add", delta), read_value)
+        return self._given(self._change("add", delta), read_value)
 
     def assign_sub(self, delta, use_locking=False, name=None, read_value=True):
         del use_locking, name  # an assignment replaces the tensors, without an op
-        return self._given(self._change("sub", "Sub", delta), read_value)
+        return self._given(self._change("sub", delta), read_value)
 
     def join(self, kind, values):
         """Writes what the replicas wrote."""
@@ -209,14 +261,7 @@ class MirroredVariable(Copies):
                 value = self.across.joined_over_processes(value, self.aggregation.name.lower())
         for index, part in enumerate(self._parts):
             with at(index, "update"), device(part._device):
-                new = (
-                    value
-                    if kind == "set"
-                    else self._run_unrecorded(
-                        "Add" if kind == "add" else "Sub", part._situ_tensor_(), value
-                    )
-                )
-                part._put(on(part._device, new))
+                part._put(on(part._device, self._changed(kind, value)))
 
     def spread(self):
         """Gives the other copies what the one at home holds."""

@@ -8,6 +8,7 @@ classes, threshold_metrics.py those over thresholds, top_k_metrics.py those of t
 import inspect
 
 import _situ
+from situ._src.distribute.values import chosen
 from situ._src.framework.api import V1
 from situ._src.framework.graph import GraphKeys, get_default_graph
 from situ._src.framework.scopes import control_dependencies
@@ -20,6 +21,8 @@ from situ._src.ops.weights_broadcast_ops import (
     matched,
     remove_squeezable_dimensions,
 )
+from situ._src.variables.eager_variable import place
+from situ._src.variables.synchronization import VariableAggregation, VariableSynchronization
 from situ._src.variables.variable import variable
 from situ._src.variables.variable_scope import variable_scope
 
@@ -49,6 +52,8 @@ def local(name, shape=(), dtype="float32"):
         trainable=False,
         name=name,
         collections=[GraphKeys.LOCAL_VARIABLES, GraphKeys.METRIC_VARIABLES],
+        synchronization=VariableSynchronization.ON_READ,
+        aggregation=VariableAggregation.SUM,
     )
 
 
@@ -58,8 +63,11 @@ def ratio(top, bottom, name=None):
 
 
 def finish(value, update, metrics_collections, updates_collections):
-    """Returns (value, update) and adds them to the collections."""
+    """Returns (value, update) and adds them to the collections. All replicas of a strategy add to
+    the same local variables, so they share one value."""
     graph = get_default_graph()
+    if place.mode == "replica":
+        value = place.run.merge(lambda _strategy, values: chosen(0, values), [value])
     for keys, tensor in ((metrics_collections, value), (updates_collections, update)):
         if keys:
             graph.add_to_collections(keys, tensor)

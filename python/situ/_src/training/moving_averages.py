@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """moving_averages.py: tf.train.ExponentialMovingAverage: averages of variables over steps."""
 
+import functools
+
 import _situ
 from situ._src.framework.api import export
 from situ._src.framework.graph import GraphKeys, get_default_graph, scope
@@ -8,6 +10,7 @@ from situ._src.framework.scopes import colocate_with_variable, init_scope
 from situ._src.ops.array_ops import cast, convert_to_tensor, group, op
 from situ._src.ops.init_ops import Zeros
 from situ._src.training import slot_creator
+from situ._src.variables.eager_variable import place
 from situ._src.variables.variable import Variable, global_variables, trainable_variables, variable
 from situ._src.variables.variable_scope import get_variable_scope, variable_scope
 
@@ -20,17 +23,34 @@ def _op_of(thing):
 def assign_moving_average(variable, value, decay, zero_debias=True, name=None):
     """Computes `variable -= (variable - value) * (1 - decay)`; zero_debias corrects for initial
     zeros."""
+    if place.mode != "replica":
+        return _change(variable, decay, zero_debias, name)(variable, value)
+
+    def merged(strategy, average, values):
+        mean = strategy.extended.reduce_to("MEAN", values, average)
+        change = _change(average, decay, zero_debias, name)
+        return strategy.extended.update(average, change, (mean,))
+
+    return place.run.merge(merged, (variable, value))
+
+
+def _change(average, decay, zero_debias, name):
+    """Returns a function of an average and a value that changes the average."""
     if zero_debias:
-        return _unbiased(variable, value, decay, name)
-    with scope(name, "AssignMovingAvg") as full:
-        rate = cast(convert_to_tensor(1.0 - decay, name="decay"), variable.dtype.base_dtype)
-        delta = (variable - value) * rate
-        return variable.assign_sub(delta, name=full if _op_of(variable) is not None else None)
+        return functools.partial(_unbiased, slots=_bias_slots(average), decay=decay, name=name)
+    return functools.partial(_plain, decay=decay, name=name)
 
 
-def _unbiased(average, value, decay, name):
+def _plain(average, value, decay, name):
     with scope(name, "AssignMovingAvg") as full:
-        biased, step = _bias_slots(average)
+        rate = cast(convert_to_tensor(1.0 - decay, name="decay"), average.dtype.base_dtype)
+        delta = (average - value) * rate
+        return average.assign_sub(delta, name=full if _op_of(average) is not None else None)
+
+
+def _unbiased(average, value, slots, decay, name):
+    with scope(name, "AssignMovingAvg") as full:
+        biased, step = slots
         rate = cast(convert_to_tensor(1.0 - decay), average.dtype.base_dtype)
         sums = biased.assign_sub((biased - value) * rate)
         count = step.assign_add(cast(1.0, step.dtype.base_dtype))

@@ -11,18 +11,27 @@ from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import GraphKeys, get_default_graph
 from situ._src.variables import eager_variable
 from situ._src.variables import synchronization as variable_modes
+from situ._src.variables.synchronization import VariableAggregation
 
 
-def by_first(change):
-    """Decorates an assignment of a variable that towers share: the first replica runs it, the
-    others read."""
+def aggregated(change):
+    """Decorates an assignment of a variable that towers share. It runs once: with the aggregate of
+    the values of all replicas, or by the first replica if the variable has no aggregation."""
 
     @functools.wraps(change)
-    def changed(self, *args, **kwargs):
+    def changed(self, value, *args, **kwargs):
         place = eager_variable.place
-        if place.mode == "replica" and place.index:
-            return self.value()
-        return change(self, *args, **kwargs)
+        if place.mode != "replica":
+            return change(self, value, *args, **kwargs)
+        if self.aggregation is VariableAggregation.NONE:
+            return self.value() if place.index else change(self, value, *args, **kwargs)
+
+        def merged(strategy, values):
+            from situ._src.distribute.values import total
+
+            return change(self, total(strategy, values, self), *args, **kwargs)
+
+        return place.run.merge(merged, (value,))
 
     return changed
 

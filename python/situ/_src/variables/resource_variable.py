@@ -8,7 +8,7 @@ from situ._src.framework import tensor_shape
 from situ._src.framework.graph import get_default_graph
 from situ._src.framework.graph_scopes import colocation_named
 from situ._src.ops.array_ops import convert_to_tensor, identity, op
-from situ._src.variables.graph_variable import GraphVariable, by_first
+from situ._src.variables.graph_variable import GraphVariable, aggregated
 
 
 class ResourceVariable(GraphVariable):
@@ -106,7 +106,7 @@ class ResourceVariable(GraphVariable):
         self.shape.assert_is_compatible_with(value.shape)
         return value
 
-    @by_first
+    @aggregated
     def assign(self, value, use_locking=None, name=None, read_value=True):
         """Assigns a value.
 
@@ -118,7 +118,7 @@ class ResourceVariable(GraphVariable):
             op("AssignVariableOp", self._handle, self._fitting(value), name=name), read_value
         )
 
-    @by_first
+    @aggregated
     def assign_add(self, delta, use_locking=None, name=None, read_value=True):
         """Adds to the value.
 
@@ -130,7 +130,7 @@ class ResourceVariable(GraphVariable):
             op("AssignAddVariableOp", self._handle, self._fitting(delta), name=name), read_value
         )
 
-    @by_first
+    @aggregated
     def assign_sub(self, delta, use_locking=None, name=None, read_value=True):
         """Subtracts from the value.
 

@@ -18,7 +18,7 @@ from situ._src.framework.graph_scopes import ReusableScope, colocation_named
 from situ._src.ops.array_ops import convert_to_tensor, group, identity, op
 from situ._src.variables import eager_variable
 from situ._src.variables import synchronization as variable_modes
-from situ._src.variables.graph_variable import GraphVariable, by_first, collect
+from situ._src.variables.graph_variable import GraphVariable, aggregated, collect
 from situ._src.variables.resource_variable import ResourceVariable
 from situ._src.variables.save_slice_info import SaveSliceInfo
 
@@ -74,21 +74,21 @@ class RefVariable(GraphVariable):
     def _ref_(self):
         return self._ref
 
-    @by_first
+    @aggregated
     def assign(self, value, use_locking=False, name=None, read_value=True):
         """Returns an operation that assigns a value and outputs the variable; without
         the output if `read_value` is false."""
         made = op("Assign", self._ref, value, use_locking=use_locking, name=name)
         return made if read_value else made.op
 
-    @by_first
+    @aggregated
     def assign_add(self, delta, use_locking=False, name=None, read_value=True):
         """Returns an operation that adds to the value and outputs the variable;
         without the output if `read_value` is false."""
         made = op("AssignAdd", self._ref, delta, use_locking=use_locking, name=name)
         return made if read_value else made.op
 
-    @by_first
+    @aggregated
     def assign_sub(self, delta, use_locking=False, name=None, read_value=True):
         """Returns an operation that subtracts from the value and outputs the variable;
         without the output if `read_value` is false."""
