@@ -35,6 +35,7 @@
   X(sparse_reduce) \
   X(sparse_math) \
   X(matrix_diag) \
+  X(matrix_band_diag) \
   X(matrix_solve) \
   X(cumsum) \
   X(check_numerics) \
