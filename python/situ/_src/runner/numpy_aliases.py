@@ -41,6 +41,11 @@ _NAMES = {
     "sometrue": numpy.any,
     "row_stack": numpy.vstack,
     "bool8": numpy.bool_,
+    "round_": numpy.round,
+    "cfloat": numpy.complex128,
+    "singlecomplex": numpy.complex64,
+    "longfloat": numpy.longdouble,
+    "longcomplex": numpy.clongdouble,
 }
 
 
@@ -50,6 +55,15 @@ def _asscalar(a):
 
 def _in1d(ar1, ar2, assume_unique=False, invert=False):
     return numpy.isin(numpy.ravel(ar1), ar2, assume_unique=assume_unique, invert=invert)
+
+
+def _asfarray(a, dtype=numpy.float64):
+    is_inexact = numpy.issubdtype(dtype, numpy.inexact)
+    return numpy.asarray(a, dtype=dtype if is_inexact else numpy.float64)
+
+
+def _msort(a):
+    return numpy.sort(a, axis=0)
 
 
 def _reshape(plain):
@@ -62,6 +76,9 @@ def _reshape(plain):
         )
 
     return reshape
+
+
+_FUNCTIONS = {"asscalar": _asscalar, "in1d": _in1d, "asfarray": _asfarray, "msort": _msort}
 
 
 def _array(plain):
@@ -99,7 +116,7 @@ def install():
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for name, thing in {**_NAMES, "asscalar": _asscalar, "in1d": _in1d}.items():
+        for name, thing in {**_NAMES, **_FUNCTIONS}.items():
             if not hasattr(numpy, name):
                 setattr(numpy, name, thing)
         if not hasattr(numpy.lib, "pad"):

@@ -7,6 +7,7 @@ import numpy
 
 from situ._src.framework import logs
 from situ._src.framework.api import export
+from situ._src.framework.errors import OutOfRangeError
 from situ._src.framework.graph import get_default_graph
 from situ._src.training.global_step import get_global_step
 from situ._src.training.session_run_hook import SessionRunArgs, SessionRunHook
@@ -194,8 +195,18 @@ class FinalOpsHook(SessionRunHook):
     final_ops_values = property(lambda s: s._values)
 
     def end(self, session):
-        if self._ops is not None:
+        if self._ops is None:
+            return
+        try:
             self._values = session.run(self._ops, self._feeds)
+        except (OutOfRangeError, StopIteration) as error:
+            logs.warn(
+                "The final ops reached the end of the input. They should read variables only and "
+                "have no dependency back to some input source: of a metric, fetch `value_op`, and "
+                "no op that reads another batch. The error is: %s",
+                error,
+            )
+            raise
 
 
 @export("estimator.FeedFnHook", v1="train.FeedFnHook")

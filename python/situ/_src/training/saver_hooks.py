@@ -228,7 +228,7 @@ class SummarySaverHook(SessionRunHook):
 
 @export("estimator.ProfilerHook", v1="train.ProfilerHook")
 class ProfilerHook(SessionRunHook):
-    """Writes Chrome traces of steps as timeline-STEP.json."""
+    """Writes Chrome traces of steps as timeline-STEP.json, and their RunMetadata as events."""
 
     def __init__(
         self, save_steps=None, save_secs=None, output_dir="", show_dataflow=True, show_memory=False
@@ -239,6 +239,7 @@ class ProfilerHook(SessionRunHook):
     def begin(self):
         self._next, self._traced = None, False
         self._step = step_tensor("ProfilerHook")
+        self._writer = FileWriterCache.get(self._dir)
 
     def before_run(self, run_context):
         self._traced = self._next is not None and self._timer.should_trigger_for_step(self._next)
@@ -253,6 +254,7 @@ class ProfilerHook(SessionRunHook):
             step = run_context.session.run(self._step)
             self._timer.update_last_triggered_step(step)
             self._write(step, Timeline(run_values.run_metadata.step_stats))
+            self._writer.add_run_metadata(run_values.run_metadata, f"step_{step}")
         self._next = step + 1
 
     def _write(self, step, timeline):
