@@ -242,3 +242,52 @@ def test_no_queue(tmp_path, eager):
         situ.summary.write("t", 1.0)
         assert [e.step for e in _events(tmp_path)] == [0, 1]
         assert not any(name.endswith(".v2") for name in os.listdir(tmp_path))
+
+
+def run(summary, feeds=None):
+    with tf.Session() as session:
+        return tf.Summary.FromString(session.run(summary, feeds)).value
+
+
+def test_tensor_summary_keeps_type_and_metadata():
+    with tf.Graph().as_default(), tf.name_scope("a"):
+        metadata = tf.SummaryMetadata(display_name="shown", summary_description="of that")
+        summary = tf.summary.tensor_summary(
+            "t", tf.constant([[True, False]]), summary_metadata=metadata, display_name="other"
+        )
+        (value,) = run(summary)
+        (text,) = run(tf.summary.tensor_summary("s", [b"x", b"yz"], family="f"))
+    assert value.tag == "a/t" and text.tag == "f/a/f/s"
+    assert (value.metadata.display_name, value.metadata.summary_description) == ("other", "of that")
+    assert metadata.display_name == "shown"
+    assert tf.make_ndarray(value.tensor).tolist() == [[True, False]]
+    assert tf.make_ndarray(text.tensor).tolist() == [b"x", b"yz"]
+
+
+def test_audio_summary():
+    with tf.Graph().as_default():
+        sounds = tf.constant(np.linspace(-1, 1, 24).reshape(4, 3, 2), tf.float32)
+        values = run(tf.summary.audio("snd", sounds, 8000, max_outputs=2))
+        assert [value.tag for value in values] == ["snd/audio/0", "snd/audio/1"]
+        sound = values[1].audio
+        assert (sound.sample_rate, sound.num_channels, sound.length_frames) == (8000, 2, 3)
+        decoded = tf.audio.decode_wav(sound.encoded_audio_string)
+        with tf.Session() as session:
+            assert np.allclose(session.run(decoded.audio), session.run(sounds)[1], atol=1e-4)
+        (mono,) = run(tf.summary.audio("one", sounds[:, :, 0], 8000.5, max_outputs=1))
+        assert mono.tag == "one/audio" and mono.audio.num_channels == 1
+        with pytest.raises(ValueError, match="at least rank 2"):
+            tf.summary.audio("a", [1.0], 8000)
+        with pytest.raises(ValueError, match="max_outputs must be > 0"):
+            tf.summary.audio("a", sounds, 8000, max_outputs=0)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="sample_rate must be > 0"):
+            run(tf.summary.audio("a", sounds, 0))
+
+
+def test_scalar_summaries_of_several_tags():
+    with tf.Graph().as_default():
+        values = run(tf.scalar_summary(["a", "b"], [10.0, 20.0], name="many"))
+        assert [(v.tag, v.simple_value) for v in values] == [("a", 10), ("b", 20)]
+        assert [v.tag for v in run(tf.scalar_summary("c", 1))] == ["c"]
+        with pytest.raises(tf.errors.InvalidArgumentError, match="not the same shape"):
+            run(tf.scalar_summary(["a", "b"], [1.0]))

@@ -90,22 +90,32 @@ def decode_wav(
     return DecodeWav(audio, rate)
 
 
+def wav_bytes(sound: numpy.ndarray, rate: int) -> bytes:
+    """Returns a WAV file of 16-bit samples.
+
+    Args:
+      sound: Values between -1 and 1, of shape [samples, channels].
+      rate: Samples per second.
+
+    Returns:
+      The contents of the file.
+    """
+    file = io.BytesIO()
+    with wave.open(file, "wb") as out:
+        out.setnchannels(sound.shape[1])
+        out.setsampwidth(2)
+        out.setframerate(rate)
+        whole = numpy.clip(numpy.rint(sound * 32767.0), -32768, 32767).astype("<i2")
+        out.writeframes(whole.tobytes())
+    return file.getvalue()
+
+
 @export("audio.encode_wav")
 def encode_wav(audio: TensorLike, sample_rate: TensorLike, name: str | None = None) -> Tensor:
     """Encodes a float32 tensor [samples, channels], with values between -1 and 1, as a WAV file."""
 
-    def write(sound, rate):
-        file = io.BytesIO()
-        with wave.open(file, "wb") as out:
-            out.setnchannels(sound.shape[1])
-            out.setsampwidth(2)
-            out.setframerate(int(rate))
-            whole = numpy.clip(numpy.rint(sound * 32767.0), -32768, 32767).astype("<i2")
-            out.writeframes(whole.tobytes())
-        return numpy.array(file.getvalue(), object)
-
     result = py_func(
-        write,
+        lambda sound, rate: numpy.array(wav_bytes(sound, int(rate)), object),
         [convert_to_tensor(audio, "float32"), convert_to_tensor(sample_rate)],
         "string",
         name=name,

@@ -148,9 +148,9 @@ CONTRIB = set(
     """
     arg_scope attention_wrapper basic_decoder beam_search_decoder beam_search_ops checkpoint_utils
     core_rnn core_rnn_cell core_rnn_cell_impl crf data fused_rnn_cell metric_ops nets
-    decoder eager embedding_ops encoders fake_summary_writer framework helper initializers layers learn loss lstm_ops
-    normalization ops optimizers regularizers rnn rnn_cell seq2seq slim summary training util_test
-    utils variables""".split()
+    decoder eager embedding_ops encoders fake_summary_writer framework helper initializers layers
+    learn loss lstm_ops normalization ops optimizers regularizers rnn rnn_cell seq2seq slim summary
+    training util_test utils variables""".split()
 )
 
 

@@ -13,8 +13,10 @@ from situ._src.framework import default_session, errors, logs
 from situ._src.framework.api import export
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import GraphKeys, get_default_graph
+from situ._src.framework.tensor_proto import make_tensor_proto
 from situ._src.framework.tensor_shape import TensorShape
 from situ._src.ops.array_ops import convert_to_tensor
+from situ._src.ops.audio_ops import wav_bytes
 from situ._src.ops.image import png
 from situ._src.summary import histogram as buckets
 from situ._src.summary.protos import Summary, SummaryDescription, SummaryMetadata, tensor_proto
@@ -77,7 +79,41 @@ def _single_value(tag, **value):
     return Summary(value=[Summary.Value(tag=tag, **value)])
 
 
-@export(v1=("summary.scalar", "scalar_summary"))
+@export(v1="scalar_summary")
+def scalar_summary(tags, values, collections=None, name=None):
+    """Creates a summary of numbers (deprecated).
+
+    Args:
+      tags: the tags, strings in the shape of `values`.
+      values: a real tensor.
+      collections: keys of the graph collections; by default SUMMARIES.
+      name: a name for the operation.
+
+    Returns:
+      A scalar string tensor to run in a session.
+
+    Raises:
+      InvalidArgumentError: when run, if the shapes differ.
+    """
+    with get_default_graph().name_scope(name or "ScalarSummary") as full:
+        tensors = [convert_to_tensor(tags, "string"), convert_to_tensor(values)]
+
+    def make(computed):
+        names, numbers = (numpy.asarray(value) for value in computed)
+        if names.shape != numbers.shape:
+            raise errors.InvalidArgumentError(
+                None,
+                tensors[1].op,
+                f"tags and values are not the same shape: {list(names.shape)} != "
+                f"{list(numbers.shape)}",
+            )
+        pairs = zip(names.ravel().tolist(), numbers.ravel().tolist())
+        return Summary(value=[Summary.Value(tag=t, simple_value=v) for t, v in pairs])
+
+    return SummaryTensor(full.rstrip("/"), tensors, make, collections)
+
+
+@export(v1="summary.scalar")
 def scalar(name, tensor, collections=None, family=None):
     """Creates a summary of a number.
 
@@ -204,6 +240,92 @@ def text(name, tensor, collections=None):
     return SummaryTensor(
         full, [tensor], lambda v: Summary(value=[text_value(tag, v[0])]), collections
     )
+
+
+@export(v1="summary.tensor_summary")
+def tensor_summary(
+    name,
+    tensor,
+    summary_description=None,
+    collections=None,
+    summary_metadata=None,
+    family=None,
+    display_name=None,
+):
+    """Creates a summary of a tensor of any type and shape.
+
+    Args:
+      name: the tag.
+      tensor: a tensor.
+      summary_description: a description for TensorBoard.
+      collections: keys of the graph collections; by default SUMMARIES.
+      summary_metadata: a SummaryMetadata, which says what plugins read the summary.
+      family: a prefix of the tag.
+      display_name: a name for TensorBoard, instead of the tag.
+
+    Returns:
+      A scalar string tensor to run in a session.
+    """
+    (full, tag), tensor = _scope(name, family), convert_to_tensor(tensor)
+    metadata = SummaryMetadata()
+    if summary_metadata is not None:
+        metadata.CopyFrom(summary_metadata)
+    if summary_description is not None:
+        metadata.summary_description = summary_description
+    if display_name is not None:
+        metadata.display_name = display_name
+
+    def make(values):
+        proto = make_tensor_proto(values[0], tensor.dtype)
+        return _single_value(tag, metadata=metadata, tensor=proto)
+
+    return SummaryTensor(full, [tensor], make, collections)
+
+
+@export(v1="summary.audio")
+def audio(name, tensor, sample_rate, max_outputs=3, collections=None, family=None):
+    """Creates a summary of sounds, encoded as WAV files.
+
+    Args:
+      name: the tag.
+      tensor: values between -1 and 1, of shape [batch, samples] or [batch, samples, channels].
+      sample_rate: samples per second, a scalar.
+      max_outputs: the maximum number of sounds.
+      collections: keys of the graph collections; by default SUMMARIES.
+      family: a prefix of the tag.
+
+    Returns:
+      A scalar string tensor to run in a session.
+
+    Raises:
+      ValueError: the tensor has another rank, or `max_outputs` is not positive.
+      InvalidArgumentError: when run, if the sample rate is not positive.
+    """
+    if max_outputs < 1:
+        raise ValueError(f"max_outputs must be > 0, not {max_outputs}.")
+    (full, tag), tensor = _scope(name, family), convert_to_tensor(tensor, "float32")
+    if tensor.shape.ndims not in (None, 2, 3):
+        raise ValueError(
+            f"Shape must be at least rank 2 and at most rank 3 but is rank {tensor.shape.ndims} "
+            f"for '{tag}' (op: 'AudioSummaryV2')"
+        )
+
+    def make(values):
+        sounds, rate = numpy.asarray(values[0])[:max_outputs], float(values[1])
+        if rate <= 0:
+            raise errors.InvalidArgumentError(None, tensor.op, "sample_rate must be > 0")
+        summary = Summary()
+        for i, sound in enumerate(sounds):
+            sound = sound[:, numpy.newaxis] if sound.ndim == 1 else sound
+            value = summary.value.add(tag=f"{tag}/audio" + (f"/{i}" if max_outputs > 1 else ""))
+            value.audio.sample_rate = rate
+            value.audio.length_frames, value.audio.num_channels = sound.shape
+            value.audio.content_type = "audio/wav"
+            value.audio.encoded_audio_string = wav_bytes(sound, max(1, round(rate)))
+        return summary
+
+    rate = convert_to_tensor(sample_rate, "float32")
+    return SummaryTensor(full, [tensor, rate], make, collections)
 
 
 @export(v1=("summary.merge", "merge_summary"))
