@@ -69,7 +69,7 @@ class FakeSummaryWriter:
         """
         if not FakeSummaryWriter._replaced:
             raise ValueError("FakeSummaryWriter not installed.")
-        file_writer.FileWriter = FakeSummaryWriter._replaced  # type: ignore[misc]
+        file_writer.FileWriter = FakeSummaryWriter._replaced  # type: ignore[assignment, misc]
         FakeSummaryWriter._replaced = None
 
     def assert_summaries(
