@@ -49,7 +49,7 @@ bool eager_checks(const situ_eager *eager) { return eager->checked; }
 
 static void init_cache(situ_eager *eager) {
   eager->compiled = (struct program_cache){
-      .capacity = MAX_COMPILED, .program_budget = 20 << 20, .destroy = compiled_call_destroy};
+      .capacity = MAX_COMPILED, .program_budget = 8 << 20, .destroy = compiled_call_destroy};
   memset(eager->recent, 0, sizeof *eager->recent * (size_t)schema_count());
 }
 

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "base/heap_trim.h"
 #include "graph/scope.h"
 
 /* ---- Keys ---- */
@@ -101,8 +102,10 @@ static void link_newest(struct program_cache *cache, struct cached_program *cach
 /* ---- Idle frames ---- */
 
 static void free_frame(const struct program_cache *cache, struct frame *frame) {
+  const uint64_t bytes = frame->bytes;
   if (cache->on_free) cache->on_free(frame);
   frame_destroy(frame);
+  heap_trim_count(bytes);
 }
 
 void program_cache_free_frames(const struct program_cache *cache, struct cached_program *cached) {
@@ -167,10 +170,12 @@ static void take_out(struct program_cache *cache, struct cached_program *cached)
 }
 
 static void drop(struct program_cache *cache, struct cached_program *cached) {
+  const uint64_t bytes = cached->program_bytes;
   take_out(cache, cached);
   program_cache_free_frames(cache, cached);
   free(cached->key);
   cache->destroy(cached);
+  heap_trim_count(bytes);
 }
 
 /* Evicts the least recently used program that is not in use; false: there is none. */

@@ -24,7 +24,7 @@ struct program_key {
   unsigned char inline_buffer[512];
 };
 
-enum { MIN_IDLE_BYTES = 48 << 20 };
+enum { MIN_IDLE_BYTES = 8 << 20 };
 
 /* A compiled program with its frames; the first member of what an owner caches. */
 struct cached_program {

@@ -66,7 +66,7 @@ static void shrink(struct cached_program *cached) {
 void tape_gradient_init(struct tape_gradient_cache *cache) {
   *cache = (struct tape_gradient_cache){
       .programs = {
-          .capacity = MAX_CACHED, .program_budget = 8 << 20, .destroy = destroy, .shrink = shrink}};
+          .capacity = MAX_CACHED, .program_budget = 4 << 20, .destroy = destroy, .shrink = shrink}};
 }
 
 /* ---- Selecting the calls ---- */

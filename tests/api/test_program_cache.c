@@ -307,7 +307,7 @@ static void sessions_bound_the_memory_of_many_shapes(void **state) {
   situ_session *session = NULL;
   OK(situ_session_create(graph, NULL, &session));
   for (int i = 0; i < 40; i++) {
-    situ_feed feed = {.value = x, .tensor = floats(SITU_SHAPE((1 << 20) + i), NULL)};
+    situ_feed feed = {.value = x, .tensor = floats(SITU_SHAPE((1 << 18) + i), NULL)};
     situ_tensor *result = NULL;
     OK(situ_session_run(session, &feed, 1, &y, 1, &result));
     situ_tensor_release(result);

@@ -100,7 +100,7 @@ print("done")
 def test_many_small_shapes(name):
     """The programs themselves are evicted, too: many of them need less memory than the process had
     after the first one."""
-    number = {"session": 4000, "function": 4000, "eager": 2000, "tape": 800}.get(name, 600)
+    number = {"session": 20000, "function": 4000, "eager": 6000, "tape": 2000}.get(name, 600)
     run = subprocess.run(
         [sys.executable, "-c", PROGRAMS[name] + SMALL.replace("NUMBER", str(number))],
         capture_output=True,

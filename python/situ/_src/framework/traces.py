@@ -7,7 +7,7 @@ TYPE_CHECKING = False  # typing is not imported at run time: it costs start-up t
 if TYPE_CHECKING:
     from typing import Any
 
-BUDGET = 12 << 20  # bytes for the traces of one function
+BUDGET = 6 << 20  # bytes for the traces of one function
 MIN_TRACES = 16  # stay, however large they are: tracing again takes long
 BYTES_PER_TRACE, BYTES_PER_NODE = 40 << 10, 3 << 10  # measured
 
