@@ -190,18 +190,16 @@ bool args_parse(int argc, char **argv, const struct command *(*find)(const char 
   return check_positional(out);
 }
 
-bool args_has(const struct args *args, const char *option) { return args_count(args, option) > 0; }
+bool args_has(const struct args *args, const char *option) {
+  for (int i = 0; i < args->n_options; i++)
+    if (!strcmp(args->options[i].option->name, option)) return true;
+  return false;
+}
 
 const char *args_value(const struct args *args, const char *option) {
   for (int i = args->n_options; i-- > 0;)
     if (!strcmp(args->options[i].option->name, option)) return args->options[i].value;
   return NULL;
-}
-
-int args_count(const struct args *args, const char *option) {
-  int n = 0;
-  for (int i = 0; i < args->n_options; i++) n += !strcmp(args->options[i].option->name, option);
-  return n;
 }
 
 void args_free(struct args *args) {

@@ -66,9 +66,6 @@ const char *args_value(const struct args *args, const char *option);
 const struct option *args_find_option(const struct command *command, const char *name,
                                       size_t length);
 
-/* Returns how often an option was given. */
-int args_count(const struct args *args, const char *option);
-
 /* Frees what args_parse allocated. */
 void args_free(struct args *args);
 

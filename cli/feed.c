@@ -11,7 +11,8 @@
 
 /* ---- Shapes ---- */
 
-situ_status feed_shape(const char *arg, size_t length, situ_shape *out) {
+/* Parses a shape: "2x3", "2,3", "[2,3]", "[]" for a scalar. */
+static situ_status parse_shape(const char *arg, size_t length, situ_shape *out) {
   const char *at = arg, *end = arg + length;
   *out = (situ_shape){0};
   const bool brackets = length >= 2 && *at == '[' && end[-1] == ']';
@@ -133,7 +134,7 @@ situ_status feed_parse(situ_graph *graph, const char *arg, situ_feed *out) {
   const char *values = strchr(equals, ':');
   const size_t length = values ? (size_t)(values - equals - 1) : strlen(equals + 1);
   situ_shape shape;
-  s = feed_shape(equals + 1, length, &shape);
+  s = parse_shape(equals + 1, length, &shape);
   const situ_type type = situ_value_type(out->value);
   if (!s && values) s = parse_values(type, shape, values + 1, &out->tensor);
   if (!s && !values) s = zeros(type, shape, &out->tensor);

@@ -9,7 +9,4 @@
  * memory. The caller releases out->tensor. */
 situ_status feed_parse(situ_graph *graph, const char *text, situ_feed *out) SITU_MUST_USE;
 
-/* Parses a shape: "2x3", "2,3", "[2,3]", "[]" for a scalar. */
-situ_status feed_shape(const char *text, size_t length, situ_shape *out) SITU_MUST_USE;
-
 #endif

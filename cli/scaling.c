@@ -37,27 +37,19 @@ static const struct scaling_link links[] = {
 const char *const scaling_names[SCALING_ALGORITHMS] = {"ring", "tree", "hierarchical"};
 static const double launch_seconds = 5e-6; /* launch overhead per kernel */
 
-bool scaling_gpu_at(int i, struct scaling_gpu *out) {
-  if (i < 0 || i >= (int)(sizeof gpus / sizeof *gpus)) return false;
-  *out = gpus[i];
-  return true;
-}
-
-bool scaling_link_at(int i, struct scaling_link *out) {
-  if (i < 0 || i >= (int)(sizeof links / sizeof *links)) return false;
-  *out = links[i];
-  return true;
-}
-
 bool scaling_find_gpu(const char *name, struct scaling_gpu *out) {
-  for (int i = 0; scaling_gpu_at(i, out); i++)
+  for (size_t i = 0; i < sizeof gpus / sizeof *gpus; i++) {
+    *out = gpus[i];
     if (!strcasecmp(out->name, name)) return true;
+  }
   return false;
 }
 
 bool scaling_find_link(const char *name, struct scaling_link *out) {
-  for (int i = 0; scaling_link_at(i, out); i++)
+  for (size_t i = 0; i < sizeof links / sizeof *links; i++) {
+    *out = links[i];
     if (!strcasecmp(out->name, name)) return true;
+  }
   char *end = NULL;
   *out = (struct scaling_link){.name = name, .model = "as given", .latency = 5e-6};
   out->bandwidth = strtod(name, &end);
@@ -78,8 +70,9 @@ static double tree(double n, double bytes, double bandwidth, double latency) {
   return n < 2 ? 0 : 2 * bytes / bandwidth + 2 * ceil(log2(n)) * latency;
 }
 
-double scaling_all_reduce(const struct scaling_cluster *cluster, enum scaling_algorithm algorithm,
-                          double bytes) {
+/* Returns the seconds of an all-reduce. */
+static double predict_all_reduce(const struct scaling_cluster *cluster,
+                                 enum scaling_algorithm algorithm, double bytes) {
   const double g = cluster->gpus, m = cluster->nodes, n = g * m;
   const double intranode = cluster->intranode.bandwidth * cluster->efficiency;
   const double internode = cluster->internode.bandwidth * cluster->efficiency;
@@ -107,7 +100,7 @@ struct scaling_result scaling_predict(const struct scaling_cluster *cluster,
     const double ready = cluster->overlap
                              ? begin + step->compute * step->backward * done / step->gradients
                              : step->compute;
-    const double seconds = scaling_all_reduce(cluster, algorithm, bytes);
+    const double seconds = predict_all_reduce(cluster, algorithm, bytes);
     busy += seconds;
     clock = max_of(clock, ready) + seconds;
   }

@@ -26,10 +26,6 @@ struct scaling_link {
 bool scaling_find_gpu(const char *name, struct scaling_gpu *out);
 bool scaling_find_link(const char *name, struct scaling_link *out);
 
-/* Enumerate the GPUs and links; return false at the end. */
-bool scaling_gpu_at(int i, struct scaling_gpu *out);
-bool scaling_link_at(int i, struct scaling_link *out);
-
 /* A training step on one GPU. */
 struct scaling_step {
   double compute;   /* seconds */
@@ -47,10 +43,6 @@ struct scaling_cluster {
 
 enum scaling_algorithm { SCALING_RING, SCALING_TREE, SCALING_HIERARCHICAL, SCALING_ALGORITHMS };
 extern const char *const scaling_names[SCALING_ALGORITHMS];
-
-/* Returns the seconds of an all-reduce. */
-double scaling_all_reduce(const struct scaling_cluster *cluster, enum scaling_algorithm algorithm,
-                          double bytes);
 
 /* The prediction for a step. */
 struct scaling_result {

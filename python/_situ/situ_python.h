@@ -211,7 +211,6 @@ PyObject *value_create(struct graph_object *graph, situ_value native);
 static inline situ_value value_native(const struct value_object *value) {
   return (situ_value){value->graph->graph, value->node, value->output};
 }
-PyObject *value_str(struct value_object *value);
 
 /* operation.c: returns the unique Python object of a node. Borrowed from the graph. */
 struct operation_object *operation_of(struct graph_object *graph, int node);

@@ -119,7 +119,8 @@ static const char *shape_word(const struct value_object *self, char text[256]) {
   return text;
 }
 
-PyObject *value_str(struct value_object *self) {
+static PyObject *str(PyObject *object) {
+  struct value_object *self = (struct value_object *)object;
   char text[256];
   const situ_value native = value_native(self);
   const char *device = situ_value_device(native);
@@ -129,8 +130,6 @@ PyObject *value_str(struct value_object *self) {
                               known ? shape_word(self, text) : "", types_name(self->type),
                               *device ? ", device=" : "", device);
 }
-
-static PyObject *str(PyObject *self) { return value_str((struct value_object *)self); }
 
 static PyObject *repr(PyObject *object) {
   const struct value_object *self = (struct value_object *)object;

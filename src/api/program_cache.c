@@ -108,7 +108,7 @@ static void free_frame(const struct program_cache *cache, struct frame *frame) {
   heap_trim_count(bytes);
 }
 
-void program_cache_free_frames(const struct program_cache *cache, struct cached_program *cached) {
+static void free_frames(const struct program_cache *cache, struct cached_program *cached) {
   while (cached->idle) {
     struct frame *frame = cached->idle;
     cached->idle = frame->next;
@@ -172,7 +172,7 @@ static void take_out(struct program_cache *cache, struct cached_program *cached)
 static void drop(struct program_cache *cache, struct cached_program *cached) {
   const uint64_t bytes = cached->program_bytes;
   take_out(cache, cached);
-  program_cache_free_frames(cache, cached);
+  free_frames(cache, cached);
   free(cached->key);
   cache->destroy(cached);
   heap_trim_count(bytes);
@@ -238,7 +238,7 @@ void program_cache_shrink(struct program_cache *cache, uint64_t bytes) {
   while (cache->idle_bytes > limit) {
     struct cached_program *cached = least_recently_run(cache);
     if (!cached) return;
-    program_cache_free_frames(cache, cached);
+    free_frames(cache, cached);
     if (cache->shrink) cache->shrink(cached);
     cache->idle_bytes -= cached->idle_bytes;
     cached->idle_bytes = 0;

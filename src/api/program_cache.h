@@ -163,9 +163,6 @@ void program_cache_clear(struct program_cache *cache);
 /* In a forked child: leaks the programs that threads of the parent were using. */
 void program_cache_forget(struct program_cache *cache);
 
-/* Frees the idle frames of a program. */
-void program_cache_free_frames(const struct program_cache *cache, struct cached_program *cached);
-
 /* Frees the idle frames for which `selects` is true, of all programs; NULL: all frames. Returns the
  * bytes of their blocks and results. */
 uint64_t program_cache_free_idle(struct program_cache *cache,

@@ -75,7 +75,8 @@ static void remove_leftover(int directory, const char *name) {
   close(handle);
 }
 
-void file_sweep(const char *path) {
+/* Removes temporary files that processes which died left in the directory of a path. */
+static void remove_stale(const char *path) {
   struct strbuf directory = {0};
   append_directory(&directory, path);
   DIR *entries = directory.failed ? NULL : opendir(strbuf_get(&directory));
@@ -146,7 +147,7 @@ static int open_writer(struct file_writer *writer, const char *path) {
   if (exists && S_ISDIR(old.st_mode)) return EISDIR;
   writer->target = exists ? realpath(path, NULL) : strdup(path);
   if (!writer->target) return errno;
-  file_sweep(writer->target);
+  remove_stale(writer->target);
   const int error = create_temporary(writer);
   if (error) return error;
   return exists && fchmod(fileno(writer->stream), old.st_mode & 0777) ? errno : 0;

@@ -40,9 +40,6 @@ situ_status file_writer_commit(struct file_writer *writer) SITU_MUST_USE;
 /* Frees a writer without replacing the file. */
 void file_writer_discard(struct file_writer *writer);
 
-/* Removes temporary files that processes which died left in the directory of a path. */
-void file_sweep(const char *path);
-
 /* Replaces a file by the concatenation of parts; see file_writer_open. */
 situ_status file_replace(const char *path, const struct file_part *parts, int count) SITU_MUST_USE;
 

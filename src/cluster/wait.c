@@ -19,6 +19,15 @@ enum {
 static const double check_interval = 0.005;
 static const double first_warning = 5.0; /* seconds; each further one after twice the time */
 
+/* State of a wait loop. Zero-initialized except for the caller. */
+struct waiting {
+  const struct caller *caller;
+  int rank; /* rank waited for; -1: unknown */
+  unsigned rounds;
+  double start, last_check; /* seconds */
+  double next_warning;      /* seconds after start; 0: the first one */
+};
+
 static double read_clock(void) {
   struct timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
@@ -153,7 +162,9 @@ static situ_status check_wait(struct waiting *wait) {
   return wait->caller->ask ? wait->caller->ask(wait->caller->context) : NULL;
 }
 
-situ_status wait_step(struct waiting *wait) {
+/* One iteration of a wait loop: spins, yields or sleeps, and periodically checks for timeout,
+ * cancellation and dead ranks. Must hold the lock. */
+static situ_status wait_step(struct waiting *wait) {
   const unsigned n_spins = membership_current.can_spin ? FAST_ROUNDS : SLOW_ROUNDS;
   if (wait->rounds++ < n_spins) {
     cpu_pause();

@@ -12,19 +12,6 @@ struct caller {
   void *context;
 };
 
-/* State of a wait loop. Zero-initialized except for the caller. */
-struct waiting {
-  const struct caller *caller;
-  int rank; /* rank waited for; -1: unknown */
-  unsigned rounds;
-  double start, last_check; /* seconds */
-  double next_warning;      /* seconds after start; 0: the first one */
-};
-
-/* One iteration of a wait loop: spins, yields or sleeps, and periodically checks for timeout,
- * cancellation and dead ranks. Must hold the lock. */
-situ_status wait_step(struct waiting *wait) SITU_MUST_USE;
-
 /* Waits until the counter of a seat has reached `goal`. */
 situ_status wait_counter_slow(const struct caller *caller, const _Atomic uint64_t *counter,
                               uint64_t goal, int seat) SITU_MUST_USE;

@@ -23,7 +23,7 @@ static void read_environment(void) {
   limit = bytes;
 }
 
-uint64_t host_memory_limit(void) {
+static uint64_t get_limit(void) {
   pthread_once(&once, read_environment);
   return limit;
 }
@@ -39,7 +39,7 @@ void host_memory_set_reclaimer(uint64_t (*reclaim)(void)) { reclaimer = reclaim;
 
 /* Counts the bytes, unless they exceed the limit. */
 static bool reserve(size_t bytes) {
-  const uint64_t most = host_memory_limit();
+  const uint64_t most = get_limit();
   const uint64_t used = atomic_fetch_add(&in_use, bytes) + bytes;
   if (!most || used <= most) return true;
   atomic_fetch_sub(&in_use, bytes);
@@ -84,7 +84,7 @@ situ_status host_memory_oom(size_t bytes, const struct memory_tag *tag) {
   strbuf_append(&text, " in host memory");
   strbuf_appendf(&text, "\n  asked for: %s%s%s", strbuf_format_bytes(bytes, asked),
                  tag && tag->op ? " by " : "", tag && tag->op ? tag->op : "");
-  if (host_memory_limit())
+  if (get_limit())
     strbuf_appendf(&text,
                    "\n  limit: %s (SITU_HOST_MEMORY), in use: %s"
                    "\n  to change: raise SITU_HOST_MEMORY, or use a smaller batch",

@@ -14,8 +14,7 @@ void host_memory_free(void *memory, size_t bytes);
 /* ResourceExhausted for an allocation that returned NULL; `tag` may be NULL. */
 situ_status host_memory_oom(size_t bytes, const struct memory_tag *tag) SITU_MUST_USE;
 
-/* Returns the limit, 0: none; the bytes in use. */
-uint64_t host_memory_limit(void);
+/* Returns the bytes in use. */
 uint64_t host_memory_in_use(void);
 
 /* Sets the limit, instead of SITU_HOST_MEMORY; 0: none. */

@@ -382,8 +382,6 @@ bool name_equal(const struct device_name *a, const struct device_name *b) {
   return present_fields(a) == present_fields(b) && !conflicting_fields(a, b);
 }
 
-bool name_has_details(const struct device_name *name) { return present_fields(name); }
-
 bool name_is_complete(const struct device_name *name) { return present_fields(name) == ALL; }
 
 bool name_is_spec(const struct device_name *less, const struct device_name *more) {

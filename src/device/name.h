@@ -59,9 +59,6 @@ const char *name_local(const struct device_name *name, char *out, size_t size);
 /* True if the same fields are present with the same values. */
 bool name_equal(const struct device_name *a, const struct device_name *b);
 
-/* True if any field is present. */
-bool name_has_details(const struct device_name *name);
-
 /* True if all five fields are present. */
 bool name_is_complete(const struct device_name *name);
 

@@ -202,13 +202,6 @@ situ_status frame_create(const struct program *program, struct state *state,
   return NULL;
 }
 
-uint64_t frame_device_bytes(const struct frame *frame) {
-  uint64_t bytes = 0;
-  for (int32_t i = 0; i < frame->program->n_lanes; i++)
-    if (frame->blocks[i] && frame->blocks[i]->device) bytes += frame->blocks[i]->block.size;
-  return bytes;
-}
-
 static void unbind_calls(struct frame *frame) {
   for (int32_t i = 0; i < frame->program->n_commands; i++) {
     if (!frame->calls[i]) continue;

@@ -109,9 +109,6 @@ situ_status frame_rebind(struct frame *frame, int32_t slot, struct span span) SI
 /* Frees the frame and its memory. Accepts NULL. */
 void frame_destroy(struct frame *frame);
 
-/* Device memory held by the frame. */
-uint64_t frame_device_bytes(const struct frame *frame);
-
 /* Runs the program. `feeds` has one tensor per feed, on the device that the program expects;
  * `results` receives one tensor per fetch (NULL for a node without outputs). */
 situ_status frame_run(struct frame *frame, situ_tensor *const *feeds,

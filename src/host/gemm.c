@@ -38,13 +38,6 @@ static const struct gemm_kernels *kernels_for(situ_type type) {
   return kernels;
 }
 
-const char *gemm_kind(situ_type type) {
-  if (type == SITU_HALF) type = SITU_FLOAT;
-  if (type == SITU_FLOAT && dnn_use_gemm(INT16_MAX, INT16_MAX, INT16_MAX)) return "onednn";
-  const struct gemm_kernels *kernels = kernels_for(type);
-  return kernels ? kernels->kind : "none";
-}
-
 static bool is_thin(const struct gemm *g) {
   return g->m <= THIN && (g->b_col == 1 || (g->b_row == 1 && g->a_col == 1));
 }

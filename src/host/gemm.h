@@ -28,7 +28,4 @@ size_t gemm_workspace_size(situ_type type, int64_t m, int64_t n, int64_t k);
 /* Computes the product, with the thread pool if it is large. */
 situ_status gemm_run(const struct gemm *gemm) SITU_MUST_USE;
 
-/* Returns the kernels used for a type: "avx2", "avx512", "portable" or "onednn". */
-const char *gemm_kind(situ_type type);
-
 #endif

@@ -34,7 +34,7 @@ situ_shape gradient_shape(const struct gradient *g, struct term term) {
   return term_exists(term) ? g->target->shape(g->to, term) : SITU_ANY_SHAPE;
 }
 
-const situ_tensor *gradient_value(const struct gradient *g, struct term term) {
+static const situ_tensor *constant_value(const struct gradient *g, struct term term) {
   return term_exists(term) ? g->target->value(g->to, term) : NULL;
 }
 
@@ -137,7 +137,7 @@ struct term gradient_axes_of(struct gradient *g, struct term term) {
 
 bool gradient_integers(const struct gradient *g, struct term term, int64_t items[SITU_MAX_RANK],
                        int *count) {
-  const situ_tensor *value = gradient_value(g, term);
+  const situ_tensor *value = constant_value(g, term);
   const int64_t n = value ? situ_shape_count(situ_tensor_shape(value)) : SITU_MAX_RANK + 1;
   if (n > SITU_MAX_RANK) return false;
   *count = (int)n;

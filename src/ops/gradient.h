@@ -93,11 +93,9 @@ static inline bool gradient_wanted(const struct gradient *g, int input) {
   return !g->unwanted || !g->unwanted[input];
 }
 
-/* Static properties of a term: element type; shape as far as known; value of a constant in host
- * memory, else NULL. */
+/* Static properties of a term: element type; shape as far as known. */
 situ_type gradient_type(const struct gradient *g, struct term term);
 situ_shape gradient_shape(const struct gradient *g, struct term term);
-const situ_tensor *gradient_value(const struct gradient *g, struct term term);
 
 /* Whether gradients go through values of the type: floating-point numbers, and lists of them. */
 bool gradient_is_real(situ_type type);

@@ -136,6 +136,28 @@ static situ_status create_comm(struct gpu *const *gpus, int n, struct communicat
   return NULL;
 }
 
+/* Returns whether the GPU works, as far as its streams report. */
+static bool is_working(struct gpu *gpu) {
+  if (atomic_load(&gpu->fatal_error) == CUDA_OK && gpu_push(gpu) == CUDA_OK) {
+    gpu_note(gpu, cuda.cuStreamQuery(gpu->queues[QUEUE_COMPUTE].stream));
+    gpu_pop();
+  }
+  return atomic_load(&gpu->fatal_error) == CUDA_OK;
+}
+
+/* Checks the other GPUs of the GPU's communicators and aborts the communicators with a failed GPU,
+ * for which the others would wait forever. Locks no GPU. */
+static void check_communicators(void *gpu) {
+  if (pthread_mutex_trylock(&lock)) return; /* the caller polls again */
+  for (struct communicator *comm = communicators; comm; comm = comm->next) {
+    if (comm->is_aborted || !contains(comm, gpu)) continue;
+    bool all_working = true;
+    for (int i = 0; i < comm->n; i++) all_working = is_working(comm->gpus[i]) && all_working;
+    if (!all_working) close_comm(comm);
+  }
+  pthread_mutex_unlock(&lock);
+}
+
 static situ_status open(void *const *devices, int n, void **out) {
   struct gpu *gpus[MAX_GPUS];
   struct communicator *comm = NULL;
@@ -152,33 +174,12 @@ static situ_status open(void *const *devices, int n, void **out) {
   pthread_mutex_unlock(&lock);
   for (int i = 0; i < n && !status; i++) {
     pthread_mutex_lock(&gpus[i]->lock);
-    for (int q = 0; q < N_QUEUES; q++) queues_set_poll(&gpus[i]->queues[q], comm_poll, gpus[i]);
+    for (int q = 0; q < N_QUEUES; q++)
+      queues_set_poll(&gpus[i]->queues[q], check_communicators, gpus[i]);
     pthread_mutex_unlock(&gpus[i]->lock);
   }
   *out = comm;
   return status;
-}
-
-/* ---- Failures ---- */
-
-/* Returns whether the GPU works, as far as its streams report. */
-static bool is_working(struct gpu *gpu) {
-  if (atomic_load(&gpu->fatal_error) == CUDA_OK && gpu_push(gpu) == CUDA_OK) {
-    gpu_note(gpu, cuda.cuStreamQuery(gpu->queues[QUEUE_COMPUTE].stream));
-    gpu_pop();
-  }
-  return atomic_load(&gpu->fatal_error) == CUDA_OK;
-}
-
-void comm_poll(void *gpu) {
-  if (pthread_mutex_trylock(&lock)) return; /* the caller polls again */
-  for (struct communicator *comm = communicators; comm; comm = comm->next) {
-    if (comm->is_aborted || !contains(comm, gpu)) continue;
-    bool all_working = true;
-    for (int i = 0; i < comm->n; i++) all_working = is_working(comm->gpus[i]) && all_working;
-    if (!all_working) close_comm(comm);
-  }
-  pthread_mutex_unlock(&lock);
 }
 
 /* ---- All-reduce ---- */

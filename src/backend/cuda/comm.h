@@ -9,10 +9,6 @@
 /* The collectives of the back end. */
 extern const struct comm cuda_comm;
 
-/* Checks the other GPUs of the GPU's communicators and aborts the communicators with a failed GPU,
- * for which the others would wait forever. Locks no GPU. */
-void comm_poll(void *gpu);
-
 /* Closes the communicators of a GPU that is about to be closed. */
 void comm_close_gpu(struct gpu *gpu);
 

@@ -31,7 +31,7 @@ static void sift_down(struct candidate *heap, int64_t n, int64_t at) {
 static float smaller(float a, float b) { return b < a ? b : a; }
 static float larger(float a, float b) { return a < b ? b : a; }
 
-float suppression_iou(const float a[4], const float b[4]) {
+static float overlap(const float a[4], const float b[4]) {
   const float top_a = smaller(a[0], a[2]), low_a = larger(a[0], a[2]);
   const float left_a = smaller(a[1], a[3]), right_a = larger(a[1], a[3]);
   const float top_b = smaller(b[0], b[2]), low_b = larger(b[0], b[2]);
@@ -45,7 +45,7 @@ float suppression_iou(const float a[4], const float b[4]) {
 }
 
 float suppression_box_iou(const void *boxes, int64_t a, int64_t b) {
-  return suppression_iou((const float *)boxes + 4 * a, (const float *)boxes + 4 * b);
+  return overlap((const float *)boxes + 4 * a, (const float *)boxes + 4 * b);
 }
 
 /* The factor of the score of a box that overlaps a selected one. */

@@ -32,10 +32,8 @@ situ_status suppression_run(const struct suppression *suppression,
 /* Frees the arrays of a selection. */
 void suppression_free(struct selection *selection);
 
-/* The intersection over union of boxes [y1, x1, y2, x2], whichever corners these are. */
-float suppression_iou(const float a[4], const float b[4]);
-
-/* As suppression_iou for boxes a and b of an array [n, 4], the context of a suppression. */
+/* The intersection over union of boxes a and b of an array [n, 4], the context of a suppression.
+ * A box is [y1, x1, y2, x2], whichever corners these are. */
 float suppression_box_iou(const void *boxes, int64_t a, int64_t b);
 
 #endif

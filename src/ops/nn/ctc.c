@@ -15,7 +15,7 @@ double ctc_add(double a, double b) {
   return low == -INFINITY ? high : high + log1p(exp(low - high));
 }
 
-double ctc_read(const situ_tensor *tensor, int64_t i) {
+static double element(const situ_tensor *tensor, int64_t i) {
   const void *data = situ_tensor_data(tensor);
   return tensor->type == SITU_DOUBLE ? ((const double *)data)[i] : ((const float *)data)[i];
 }
@@ -29,9 +29,9 @@ static void put(void *data, situ_type type, int64_t i, double value) {
 
 void ctc_log_softmax(const situ_tensor *inputs, int64_t at, int64_t classes, double *out) {
   double high = -INFINITY, total = 0;
-  for (int64_t k = 0; k < classes; k++) high = fmax(high, ctc_read(inputs, at + k));
-  for (int64_t k = 0; k < classes; k++) total += exp(ctc_read(inputs, at + k) - high);
-  for (int64_t k = 0; k < classes; k++) out[k] = ctc_read(inputs, at + k) - high - log(total);
+  for (int64_t k = 0; k < classes; k++) high = fmax(high, element(inputs, at + k));
+  for (int64_t k = 0; k < classes; k++) total += exp(element(inputs, at + k) - high);
+  for (int64_t k = 0; k < classes; k++) out[k] = element(inputs, at + k) - high - log(total);
 }
 
 situ_status ctc_need_lengths(const struct compute *compute, int input, struct ctc_sizes *out) {
@@ -250,8 +250,8 @@ static int64_t decode_one(const struct compute *compute, const struct ctc_sizes 
     const int64_t at = (t * s->batch + b) * s->classes;
     int64_t best = 0;
     for (int64_t k = 1; k < s->classes; k++)
-      if (ctc_read(compute->in[0], at + k) > ctc_read(compute->in[0], at + best)) best = k;
-    *sum -= ctc_read(compute->in[0], at + best);
+      if (element(compute->in[0], at + k) > element(compute->in[0], at + best)) best = k;
+    *sum -= element(compute->in[0], at + best);
     if (best != blank && !(merge && best == before)) to[count++] = best;
     before = best;
   }

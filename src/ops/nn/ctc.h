@@ -14,9 +14,6 @@ struct ctc_sizes {
 /* log(exp(a) + exp(b)). */
 double ctc_add(double a, double b);
 
-/* Element i of a tensor of real numbers. */
-double ctc_read(const situ_tensor *tensor, int64_t i);
-
 /* The logarithms of the softmax of `classes` elements from `at` on. */
 void ctc_log_softmax(const situ_tensor *inputs, int64_t at, int64_t classes, double *out);
 

@@ -32,7 +32,8 @@ static const char *tensor_row(const situ_tensor *tensor, int64_t row, size_t byt
   return (const char *)situ_tensor_data(tensor) + (size_t)row * bytes;
 }
 
-bool lookup_column_equals(const struct lookup_column *column, int64_t a, const situ_tensor *tensor,
+/* Whether row `a` of a column equals row `b` of a tensor. */
+static bool column_equals(const struct lookup_column *column, int64_t a, const situ_tensor *tensor,
                           int64_t b) {
   const size_t bytes = row_size(column);
   if (column->type != SITU_STRING)
@@ -132,7 +133,7 @@ int64_t lookup_table_entry(const struct lookup_table *table, const situ_tensor *
   for (uint64_t at = hash_tensor(&table->keys, keys, row) & mask; table->index[at];
        at = (at + 1) & mask) {
     const int64_t entry = table->index[at] - 1;
-    if (table->live[entry] && lookup_column_equals(&table->keys, entry, keys, row)) return entry;
+    if (table->live[entry] && column_equals(&table->keys, entry, keys, row)) return entry;
   }
   return -1;
 }
@@ -261,7 +262,7 @@ static bool same_entries(const struct lookup_table *table, const situ_tensor *ke
                          const situ_tensor *values, int64_t rows) {
   for (int64_t i = 0; i < rows; i++) {
     const int64_t entry = lookup_table_entry(table, keys, i);
-    if (entry < 0 || !lookup_column_equals(&table->values, entry, values, i)) return false;
+    if (entry < 0 || !column_equals(&table->values, entry, values, i)) return false;
   }
   return table->n_live <= rows;
 }
@@ -279,7 +280,7 @@ situ_status lookup_table_initialize(struct lookup_table *table, const situ_tenso
     bool added = false;
     if (entry < 0)
       status = lookup_table_put(table, keys, values, i, &added);
-    else if (!lookup_column_equals(&table->values, entry, values, i))
+    else if (!column_equals(&table->values, entry, values, i))
       status = differs(keys, values, i);
   }
   table->initialized = !status;
@@ -339,7 +340,7 @@ static situ_status set_dense(const struct compute *compute, struct lookup_table 
   TRY(compute_keep(compute, 1, &table->deleted_key));
   const struct lookup_column *keys = &table->keys;
   if (!reserve(table) || !set_row(keys, 0, table->empty_key, 0)) return NO_MEMORY();
-  const bool equal = lookup_column_equals(keys, 0, table->deleted_key, 0);
+  const bool equal = column_equals(keys, 0, table->deleted_key, 0);
   free_row(keys, 0);
   return equal ? INVALID("Empty and deleted keys cannot be equal") : NULL;
 }

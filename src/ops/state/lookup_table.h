@@ -56,10 +56,6 @@ void lookup_table_remove(struct lookup_table *table, int64_t entry);
 /* Removes all entries. */
 void lookup_table_clear(struct lookup_table *table);
 
-/* Whether row `a` of a column equals row `b` of a tensor. */
-bool lookup_column_equals(const struct lookup_column *column, int64_t a, const situ_tensor *tensor,
-                          int64_t b);
-
 /* The strings of a row of a column of strings. */
 const situ_string *lookup_column_strings(const struct lookup_column *column, int64_t row);
 

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import _situ
@@ -136,48 +139,58 @@ def _enqueued(queue, tensors, many, keep):
     return queue.enqueue_many([OPS["GatherV2"](t, rows, 0) for t in tensors])
 
 
-def _join(
-    queue_of,
-    lists,
-    batch_size,
-    threads,
-    many,
-    shapes,
-    dynamic,
-    smaller,
-    default,
-    name,
-    capacity,
-    least=None,
-    keep_input: Any = True,
-):
+@dataclasses.dataclass
+class _Elements:
+    """What to enqueue: a list of tensors per element, which each of `threads` threads evaluates."""
+
+    lists: list
+    many: bool
+    shapes: Any
+    threads: int = 1
+    keep_input: Any = True
+
+
+@dataclasses.dataclass
+class _Queue:
+    """A function that creates the queue from types and shapes, and the properties of the queue."""
+
+    create: Callable
+    capacity: int
+    least: int | None = None  # elements that stay in the queue to shuffle with
+    dynamic: bool = False  # whether elements are padded
+
+
+def _batches(source, elements, batch_size, smaller, scope):
+    """Adds a queue, the threads that fill it and the op that dequeues a batch."""
     if _situ.executing_eagerly():
         raise ValueError(
             "Input pipelines based on Queues are not supported when eager execution is enabled. "
             "Please use tf.data to ingest data into your model instead."
         )
+    lists, many = elements.lists, elements.many
     if not lists:
         raise ValueError("Expected at least one set of tensors")
-    if least is not None and capacity <= least:
-        raise ValueError(f"capacity {capacity} must be bigger than min_after_dequeue {least}.")
+    if source.least is not None and source.capacity <= source.least:
+        raise ValueError(
+            f"capacity {source.capacity} must be bigger than min_after_dequeue {source.least}."
+        )
     form = _Form(lists[0], many)
-    with name_scope(name, default, nest.flatten(lists)) as scope:
+    with name_scope(*scope, nest.flatten(lists)) as prefix:
         flat = [form.flat(tensors) for tensors in lists]
-        keep = _checked_keep(keep_input, many)
-        shapes = _element_shapes(flat, shapes, many)
-        types = [t.dtype.base_dtype for t in flat[0]]
-        if not dynamic:
+        keep = _checked_keep(elements.keep_input, many)
+        shapes = _element_shapes(flat, elements.shapes, many)
+        if not source.dynamic:
             for _, shape in zip(flat[0], shapes):
                 if hasattr(shape, "is_fully_defined") and not shape.is_fully_defined():
                     raise ValueError(f"All shapes must be fully defined: {shapes}")
-        queue = queue_of(types, shapes, dynamic)
+        queue = source.create(dtypes=[t.dtype.base_dtype for t in flat[0]], shapes=shapes)
         ops = []
         for tensors in flat:
-            ops += [_enqueued(queue, tensors, many, keep)] * threads
+            ops += [_enqueued(queue, tensors, many, keep)] * elements.threads
         add_queue_runner(QueueRunner(queue, ops))
-        _show_fullness(queue, capacity, least or 0)
+        _show_fullness(queue, source.capacity, source.least or 0)
         take = queue.dequeue_up_to if smaller else queue.dequeue_many
-        return form.back(take(batch_size, name=scope))
+        return form.back(take(batch_size, name=prefix))
 
 
 def _show_fullness(queue, capacity, least):
@@ -195,26 +208,17 @@ def _show_fullness(queue, capacity, least):
     )
 
 
-def _plain(capacity, shared_name):
-    def make(types, shapes, dynamic):
-        kind = PaddingFIFOQueue if dynamic else FIFOQueue
-        return kind(capacity=capacity, dtypes=types, shapes=shapes, shared_name=shared_name)
-
-    return make
+def _fifo(capacity, dynamic_pad, shared_name):
+    kind = PaddingFIFOQueue if dynamic_pad else FIFOQueue
+    create = functools.partial(kind, capacity, shared_name=shared_name)
+    return _Queue(create, capacity, dynamic=dynamic_pad)
 
 
-def _shuffling(capacity, min_after_dequeue, seed, shared_name):
-    def make(types, shapes, dynamic):
-        return RandomShuffleQueue(
-            capacity=capacity,
-            min_after_dequeue=min_after_dequeue,
-            seed=seed,
-            dtypes=types,
-            shapes=shapes,
-            shared_name=shared_name,
-        )
-
-    return make
+def _shuffling(capacity, least, seed, shared_name):
+    create = functools.partial(
+        RandomShuffleQueue, capacity, least, seed=seed, shared_name=shared_name
+    )
+    return _Queue(create, capacity, least)
 
 
 @export(v1="train.batch")
@@ -250,19 +254,10 @@ def batch(
     Raises:
       ValueError: If a shape is not fully defined and not padded.
     """
-    return _join(
-        _plain(capacity, shared_name),
-        [tensors],
-        batch_size,
-        num_threads,
-        enqueue_many,
-        shapes,
-        dynamic_pad,
-        allow_smaller_final_batch,
-        "batch",
-        name,
-        capacity,
-    )
+    queue = _fifo(capacity, dynamic_pad, shared_name)
+    elements = _Elements([tensors], enqueue_many, shapes, num_threads)
+    scope = (name, "batch")
+    return _batches(queue, elements, batch_size, allow_smaller_final_batch, scope)
 
 
 @export(v1="train.batch_join")
@@ -280,19 +275,10 @@ def batch_join(
     """Returns batches of several lists of tensors, one thread each; further arguments as in
     batch.
     """
-    return _join(
-        _plain(capacity, shared_name),
-        tensors_list,
-        batch_size,
-        1,
-        enqueue_many,
-        shapes,
-        dynamic_pad,
-        allow_smaller_final_batch,
-        "batch_join",
-        name,
-        capacity,
-    )
+    queue = _fifo(capacity, dynamic_pad, shared_name)
+    elements = _Elements(tensors_list, enqueue_many, shapes)
+    scope = (name, "batch_join")
+    return _batches(queue, elements, batch_size, allow_smaller_final_batch, scope)
 
 
 @export(v1="train.shuffle_batch")
@@ -330,21 +316,10 @@ def shuffle_batch(
     Raises:
       ValueError: If a shape is not fully defined.
     """
-    make = _shuffling(capacity, min_after_dequeue, seed, shared_name)
-    return _join(
-        make,
-        [tensors],
-        batch_size,
-        num_threads,
-        enqueue_many,
-        shapes,
-        False,
-        allow_smaller_final_batch,
-        "shuffle_batch",
-        name,
-        capacity,
-        min_after_dequeue,
-    )
+    queue = _shuffling(capacity, min_after_dequeue, seed, shared_name)
+    elements = _Elements([tensors], enqueue_many, shapes, num_threads)
+    scope = (name, "shuffle_batch")
+    return _batches(queue, elements, batch_size, allow_smaller_final_batch, scope)
 
 
 @export(v1="train.shuffle_batch_join")
@@ -363,21 +338,10 @@ def shuffle_batch_join(
     """Returns shuffled batches of several lists of tensors; further arguments as in
     shuffle_batch.
     """
-    make = _shuffling(capacity, min_after_dequeue, seed, shared_name)
-    return _join(
-        make,
-        tensors_list,
-        batch_size,
-        1,
-        enqueue_many,
-        shapes,
-        False,
-        allow_smaller_final_batch,
-        "shuffle_batch_join",
-        name,
-        capacity,
-        min_after_dequeue,
-    )
+    queue = _shuffling(capacity, min_after_dequeue, seed, shared_name)
+    elements = _Elements(tensors_list, enqueue_many, shapes)
+    scope = (name, "shuffle_batch_join")
+    return _batches(queue, elements, batch_size, allow_smaller_final_batch, scope)
 
 
 @export(v1="train.maybe_batch")
@@ -417,20 +381,10 @@ def maybe_batch(
       ValueError: As batch, or if keep_input is neither a scalar nor, with
         enqueue_many, a vector.
     """
-    return _join(
-        _plain(capacity, shared_name),
-        [tensors],
-        batch_size,
-        num_threads,
-        enqueue_many,
-        shapes,
-        dynamic_pad,
-        allow_smaller_final_batch,
-        "batch",
-        name,
-        capacity,
-        keep_input=keep_input,
-    )
+    queue = _fifo(capacity, dynamic_pad, shared_name)
+    elements = _Elements([tensors], enqueue_many, shapes, num_threads, keep_input=keep_input)
+    scope = (name, "batch")
+    return _batches(queue, elements, batch_size, allow_smaller_final_batch, scope)
 
 
 @export(v1="train.maybe_batch_join")
@@ -468,20 +422,10 @@ def maybe_batch_join(
       ValueError: As batch_join, or if keep_input is neither a scalar nor, with
         enqueue_many, a vector.
     """
-    return _join(
-        _plain(capacity, shared_name),
-        tensors_list,
-        batch_size,
-        1,
-        enqueue_many,
-        shapes,
-        dynamic_pad,
-        allow_smaller_final_batch,
-        "batch_join",
-        name,
-        capacity,
-        keep_input=keep_input,
-    )
+    queue = _fifo(capacity, dynamic_pad, shared_name)
+    elements = _Elements(tensors_list, enqueue_many, shapes, keep_input=keep_input)
+    scope = (name, "batch_join")
+    return _batches(queue, elements, batch_size, allow_smaller_final_batch, scope)
 
 
 @export(v1="train.maybe_shuffle_batch")
@@ -523,22 +467,10 @@ def maybe_shuffle_batch(
       ValueError: As shuffle_batch, or if keep_input is neither a scalar nor, with
         enqueue_many, a vector.
     """
-    make = _shuffling(capacity, min_after_dequeue, seed, shared_name)
-    return _join(
-        make,
-        [tensors],
-        batch_size,
-        num_threads,
-        enqueue_many,
-        shapes,
-        False,
-        allow_smaller_final_batch,
-        "shuffle_batch",
-        name,
-        capacity,
-        min_after_dequeue,
-        keep_input=keep_input,
-    )
+    queue = _shuffling(capacity, min_after_dequeue, seed, shared_name)
+    elements = _Elements([tensors], enqueue_many, shapes, num_threads, keep_input=keep_input)
+    scope = (name, "shuffle_batch")
+    return _batches(queue, elements, batch_size, allow_smaller_final_batch, scope)
 
 
 @export(v1="train.maybe_shuffle_batch_join")
@@ -578,19 +510,7 @@ def maybe_shuffle_batch_join(
       ValueError: As shuffle_batch_join, or if keep_input is neither a scalar nor, with
         enqueue_many, a vector.
     """
-    make = _shuffling(capacity, min_after_dequeue, seed, shared_name)
-    return _join(
-        make,
-        tensors_list,
-        batch_size,
-        1,
-        enqueue_many,
-        shapes,
-        False,
-        allow_smaller_final_batch,
-        "shuffle_batch_join",
-        name,
-        capacity,
-        min_after_dequeue,
-        keep_input=keep_input,
-    )
+    queue = _shuffling(capacity, min_after_dequeue, seed, shared_name)
+    elements = _Elements(tensors_list, enqueue_many, shapes, keep_input=keep_input)
+    scope = (name, "shuffle_batch_join")
+    return _batches(queue, elements, batch_size, allow_smaller_final_batch, scope)
