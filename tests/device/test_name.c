@@ -181,8 +181,6 @@ static void comparisons(void **state) {
   assert_true(name_equal(&gpu1, &gpu1));
   assert_false(name_equal(&gpu1, &gpu));
   assert_false(name_equal(&gpu1, &gpu2));
-  assert_false(name_has_details(&any));
-  assert_true(name_has_details(&gpu));
   assert_true(name_is_complete(&whole));
   assert_false(name_is_complete(&gpu1));
   assert_true(name_is_spec(&any, &gpu));

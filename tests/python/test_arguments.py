@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_arguments.py: options of `situ run` behind the script are the script's; where the script
-does not take them, a line on standard error says so, and else none does."""
+"""test_arguments.py: options of `situ run` after the script are arguments of the script; if it
+does not use them, a line on standard error says so."""
 
 import pytest
 
 HINT = (
-    "situ run: --gpus 4: behind a.py this is the program's, which does not know it. "
+    "situ run: --gpus 4: after a.py this is an argument of the program, which has no such option. "
     "For situ: situ run --gpus 4 a.py\n"
 )
 
@@ -89,7 +89,7 @@ def test_modules_are_judged_as_scripts_are(situ):
     files = {"tool.py": ARGPARSE + "print(p.parse_known_args()[0].steps)"}
     result = situ("run", "-m", "tool", "--gpus", "4", files=files)
     assert result.out == "None\n"
-    assert "behind -m tool this is the program's" in result.err
+    assert "after -m tool this is an argument of the program" in result.err
     assert "situ run --gpus 4 -m tool" in result.err
 
 
@@ -105,4 +105,4 @@ def test_sys_argv_stays_a_list(situ):
 
 def test_a_program_without_arguments(situ):
     result = situ("run", "a.py", "--gpus", "4", files={"a.py": "print(1)"})
-    assert result.out == "1\n" and "does not look at its arguments" in result.err
+    assert result.out == "1\n" and "does not read its arguments" in result.err

@@ -60,9 +60,10 @@ def test_style_is_told_from_the_program(situ):
     ],
 )
 def test_style_of_names_that_only_one_generation_has(use, style):
-    from situ._src.runner import style_detection
+    from situ._src.runner import program, style_detection
 
-    assert style_detection.style_of("a.py", f"import tensorflow as tf\n{use}\n") == style
+    source = f"import tensorflow as tf\n{use}\n"
+    assert style_detection.style_of(program.Program("a.py", source, [])) == style
 
 
 def test_modules_that_situ_lacks(situ):
@@ -337,20 +338,20 @@ def test_a_python_without_the_package(situ, tmp_path):
     assert "Traceback" not in result.err
 
 
-BEHIND = "situ run: --gpus 4: behind a.py this is the program's"
+MISPLACED = "situ run: --gpus 4: after a.py this is an argument of the program"
 
 
-def test_an_option_behind_a_program_without_arguments_is_noted(situ):
+def test_an_option_after_a_program_without_arguments_is_reported(situ):
     text = "import tensorflow as tf\nprint(len(tf.config.list_physical_devices('GPU')))\n"
     done = situ("run", "a.py", "--gpus", "4", files={"a.py": text})
     assert (done.code, done.out) == (0, "0\n")
-    assert done.err.startswith(BEHIND) and done.err.count("\n") == 1
+    assert done.err.startswith(MISPLACED) and done.err.count("\n") == 1
     assert done.err.endswith("For situ: situ run --gpus 4 a.py\n")
     done = situ("run", "--gpus", "4", "a.py")
     assert (done.code, done.out, done.err) == (0, "4\n", "")
     assert situ("run", "a.py", "--batch_size", "4", "gpus").err == ""
     assert (
-        "--trace=t.json --log-placement: behind"
+        "--trace=t.json --log-placement: after"
         in situ("run", "a.py", "--trace=t.json", "--log-placement").err
     )
 

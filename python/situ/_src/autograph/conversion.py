@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""conversion.py: Python's if, while and for over tensors in tf.function, as operations of the
-graph.
+"""conversion.py: converts Python's if, while and for over tensors in tf.function to graph
+operations.
 
-The source of a function is read, its statements become calls of autograph_ops with functions for
-their parts, and those decide when they see the values: tensors of a graph make operations, all
-else is done by Python. What has no source (programs typed in) stays as it is.
+Statements in the source of a function become calls of operators.py and loops.py, with functions
+for their parts. When these are called, they build operations for tensors of a graph and otherwise
+run the Python statement. A function without source, such as one typed in, is not converted.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ _INSIDE = (
 
 
 def _assigned(nodes):
-    """The names that statements set, but for those of functions inside; then parts of things that
-    they set, d["a"] and o.a, whose own names stay."""
+    """Returns the names that statements assign, except inside of nested functions; then the
+    attributes and items that they assign, such as o.a and d["a"]."""
     found, parts = {}, {}
 
     def visit(node):
@@ -207,7 +207,7 @@ class _Rewriter(ast.NodeTransformer):
         ]
 
     def _plain(self, node):
-        """A loop that Python does; what is in it is converted."""
+        """Converts the body of a loop that runs in Python."""
         for part in ("test", "iter"):
             if hasattr(node, part):
                 setattr(node, part, self.visit(getattr(node, part)))

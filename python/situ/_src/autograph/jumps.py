@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""jumps.py: return, break and continue as statements that flow through: for conversion.py.
+"""jumps.py: rewrites return, break and continue for conversion.py, so that control flow is
+structured.
 
-A return out of a loop sets a flag and a value and leaves the loop; behind the loop the flag is
-asked. What follows an if in which some way returns goes into the other ways.
+A return in a loop sets a flag and a value and leaves the loop; after the loop the flag is tested.
+Statements after an if with a return move into the branches without one.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ _LOOPS = (ast.For, ast.While)
 
 
 def has(nodes, kinds, loops=True):
-    """Whether statements of a kind are there, outside of functions (and of loops)."""
+    """Returns whether there are statements of a kind, outside of nested functions (and of
+    loops)."""
     for node in nodes:
         if isinstance(node, kinds):
             return True
@@ -30,7 +32,7 @@ def has(nodes, kinds, loops=True):
 
 
 def is_part(node):
-    """Whether it is o.a, o.a.b, d["a"] or d[i]: a place that can be read again."""
+    """Returns whether an expression is o.a, o.a.b, d["a"] or d[i], which can be evaluated again."""
     if isinstance(node, ast.Attribute):
         return isinstance(node.value, ast.Name) or is_part(node.value)
     return (
@@ -41,7 +43,7 @@ def is_part(node):
 
 
 def parse(text, context=None):
-    """An expression out of its text, to be read or to be set."""
+    """Returns an expression parsed from its text, to be read or assigned."""
     node = ast.parse(text, mode="eval").body
     if context is not None:
         node.ctx = context
@@ -49,7 +51,7 @@ def parse(text, context=None):
 
 
 def loads(nodes):
-    """How often each name, or part of a thing, is read."""
+    """Counts the reads of each name, attribute and item."""
     found = {}
     for node in nodes:
         for below in ast.walk(node):
@@ -62,7 +64,7 @@ def loads(nodes):
 
 
 def declared(nodes, kind):
-    """The names of global (or nonlocal) statements, which are taken out."""
+    """Removes global (or nonlocal) statements and returns their names."""
     found = []
 
     class Taker(ast.NodeTransformer):
@@ -83,7 +85,7 @@ def load(name):
 
 
 def put(name, value):
-    """The statement that sets a name; a constant is given as what it is."""
+    """Returns a statement that assigns a value, or a constant, to a name."""
     value = value if isinstance(value, ast.AST) else ast.Constant(value)
     return ast.Assign([ast.Name(name, ast.Store())], value)
 
@@ -93,7 +95,7 @@ def call(name, *args):
 
 
 def ends(body):
-    """Whether statements always return."""
+    """Returns whether statements always return or raise."""
     if not body:
         return False
     last = body[-1]
@@ -105,7 +107,7 @@ def ends(body):
 
 
 def _leave(body):
-    """The statements of a loop with each return as a break."""
+    """Returns the statements of a loop body with each return replaced by a break."""
     made = []
     for node in body:
         if isinstance(node, ast.Return):
@@ -123,7 +125,7 @@ def _leave(body):
 
 
 def out_of_loops(body):
-    """The statements of a function without returns inside of loops."""
+    """Returns the statements of a function without returns inside of loops."""
     made = []
     for node in body:
         if isinstance(node, _LOOPS) and has(node.body, ast.Return):
@@ -139,7 +141,7 @@ def out_of_loops(body):
 
 
 def spread_returns(body):
-    """What follows an if in which some way returns goes into the other ways."""
+    """Moves the statements after an if with a return into its branches that do not return."""
     made = []
     for i, node in enumerate(body):
         if isinstance(node, ast.If) and has([node], ast.Return, loops=False):
@@ -159,7 +161,7 @@ def spread_returns(body):
 
 
 def guard(body, flag, skip):
-    """Statements where those behind a break or continue only run if it was not reached."""
+    """Guards the statements after a break or continue: they run only if it was not reached."""
     made, jumps = [], (ast.Break, ast.Continue)
     for i, node in enumerate(body):
         if isinstance(node, jumps):
@@ -176,7 +178,7 @@ def guard(body, flag, skip):
 
 
 def parse_lambda(function, lines):
-    """The def that does what a lambda of these lines of a file does."""
+    """Returns the function definition equivalent to a lambda in these lines of a file."""
     code = function.__code__
     found = [
         n

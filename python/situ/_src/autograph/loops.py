@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""loops.py: what converted functions call for while and for."""
+"""loops.py: the functions that AutoGraph-converted code calls for while and for."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from situ._src.ops.while_loop import while_loop
 
 
 class _Returned(Exception):
-    """What a loop would return, while that is looked for."""
+    """Raised while a loop body is traced to find the value that it returns."""
 
     def __init__(self, value):
         super().__init__()
@@ -28,7 +28,7 @@ _states: list = []
 
 
 def result(value):
-    """A value that is returned out of a loop: tensors, where that loop is of a graph."""
+    """Converts a value returned from a loop to tensors if the loop is in a graph."""
     if _tracing:
         value = nest.map_structure(
             lambda x: x if x is None else convert_to_tensor(x), value, expand_composites=True
@@ -39,14 +39,14 @@ def result(value):
 
 
 def _blank(like):
-    """Zeros in place of a value that is returned: nobody reads them before that is set."""
+    """Zeros in place of a return value that is not set yet."""
     sizes = like.shape.as_list() if like.shape.ndims is not None else []
     return zeros([n or 0 for n in sizes], like.dtype.base_dtype)
 
 
 class _State:
-    """The names of a loop: what of them goes round. `late` are those that code behind the loop
-    reads: they go round even where only the loop sets them."""
+    """The variables of a loop. `late` are those that code after the loop reads: they are loop
+    variables even if they have no value before the loop."""
 
     limit = None  # maximum_iterations
     has_limit = True  # False: a loop over a data set, of which TensorFlow takes all elements
@@ -74,8 +74,8 @@ class _State:
         return place if place is not None and isinstance(self._start[place], Undefined) else None
 
     def expect(self, body):
-        """Finds out what a return out of the loop gives, and what names are that only the loop
-        sets, and lets them go round."""
+        """Traces the body to find the type of a value that it returns, and of variables without
+        a value before the loop, and makes them loop variables."""
         place = self._missing(VALUE)
         if place is not None and not _looking:
             self._look({}, body, place)
@@ -85,7 +85,7 @@ class _State:
         self._collect()
 
     def _look(self, late, body, place):
-        """Traces the body for nothing but what it sets, or returns."""
+        """Traces the body only to find what it assigns or returns."""
         found = {}
 
         def trace(graph):
@@ -117,7 +117,7 @@ class _State:
             self._start = tuple(blank if i == at else v for i, v in enumerate(self._start))
 
     def shapes(self):
-        """Shapes that the values keep on all ways round."""
+        """Returns the shape invariants of the loop variables."""
         made = []
         for place, value in enumerate(self._start):
             made += self._found.get(place) or [
@@ -140,7 +140,7 @@ class _State:
         return shapes
 
     def allow(self, tensor, shape):
-        """A shape that the program allows a value that goes round; whether that is news."""
+        """Sets a shape invariant of the program; returns whether it is new."""
         for i, value in enumerate(self._now):
             if value is tensor and i not in self._given:
                 self._given[i] = tensor_shape.as_shape(shape)
@@ -182,7 +182,7 @@ class _State:
 
 
 def _loop(test, body, state, more):
-    """while_loop over `more` variables and those of the state."""
+    """Builds a while_loop over the variables `more` and those of the state."""
     try:
         _loop_once(test, body, state, more)
     except _Again:
@@ -190,7 +190,7 @@ def _loop(test, body, state, more):
 
 
 class _Again(Exception):
-    """A loop is to be built again: the program has set its options."""
+    """Raised when the body sets loop options: the loop is built again."""
 
 
 def set_options(shapes, limit):
@@ -358,7 +358,7 @@ def _for_rows(items, stop, body, state):
 
 
 class _Spread:
-    """The elements of a data set for several devices, which Python asks for."""
+    """The elements of a distributed data set, which Python code reads."""
 
     def __init__(self, items):
         self._items, self._specs = items, nest.flatten(items.element_spec, True)
@@ -373,7 +373,7 @@ class _Spread:
         return self.following()
 
     def following(self):
-        """Whether there is one more, and that; at the end the last one again."""
+        """Returns whether there is another element, and it; at the end the last element again."""
         import numpy
 
         before = _situ.swap_graph(None)

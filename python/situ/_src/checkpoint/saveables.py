@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""saveables.py: SaveableObject: what a tf.compat.v1.train.Saver saves besides variables: objects
-that name their tensors and restore themselves."""
+"""saveables.py: SaveableObject: objects besides variables that a tf.compat.v1.train.Saver saves,
+with their own tensors and restore operation."""
 
 from __future__ import annotations
 
@@ -127,7 +127,8 @@ BOTH["python.training.tracking.base.VARIABLE_VALUE_KEY"] = _VALUE_KEY
 
 
 def _expanded(name: str | None, item: Any) -> list[tuple[str | None, Any]]:
-    """Returns (name, variable or SaveableObject) of an object that tells what to save of it."""
+    """Returns (name, variable or SaveableObject) of an object with
+    _gather_saveables_for_checkpoint."""
     made = []
     for key, factory in item._gather_saveables_for_checkpoint().items():
         full = name if key == _VALUE_KEY or name is None else f"{name}_{key}"
@@ -139,7 +140,7 @@ def _expanded(name: str | None, item: Any) -> list[tuple[str | None, Any]]:
 
 
 def is_trackable(item: Any) -> bool:
-    """Returns whether an object that is no variable tells what to save of it."""
+    """Returns whether an object that is not a variable defines what to save of it."""
     from situ._src.variables.variable import Variable
 
     return hasattr(item, "_gather_saveables_for_checkpoint") and not isinstance(item, Variable)

@@ -145,7 +145,7 @@ def build(
 
 
 class NodeVariable:
-    """A variable of which a graph has the nodes, but no collection an object."""
+    """A variable whose nodes are in a graph without a variable object in a collection."""
 
     def __init__(self, tensor: Any, saved: Any, assign: Any, spec: str) -> None:
         self._tensor, self._saved, self.initializer = tensor, saved, assign

@@ -14,7 +14,7 @@ _GRACE = 30.0  # seconds: for servers to end their parts of a run that has faile
 
 
 def patience():
-    """How long a session waits for a server to start, in seconds."""
+    """The seconds that a session waits for a server to start."""
     try:
         return float(os.environ.get("SITU_CLUSTER_TIMEOUT", "")) or 300.0
     except ValueError:
@@ -22,7 +22,7 @@ def patience():
 
 
 def reach(address, task, timeout_ms=0):
-    """A channel to a server; waits until there is one."""
+    """Opens a channel to a server; waits until the server accepts connections."""
     begin = told = time.monotonic()
     limit = timeout_ms / 1000 if timeout_ms else patience()
     while True:
@@ -58,7 +58,7 @@ class Link:
         threading.Thread(target=self._read, daemon=True, name=f"link to {address}").start()
 
     def unavailable(self):
-        """The error of a run that needs this process."""
+        """Returns the error of a run that needs this process."""
         return errors.UnavailableError(
             None, None, f"{self.task} at {self.address} is lost: its process has ended."
         )
@@ -96,7 +96,7 @@ def _serialized(config):
 
 
 class Run(Step):
-    """A run of a cut, as the session sees it: the parts of servers, by process."""
+    """A run of a partitioned graph in the session's process: the parts of servers, by process."""
 
     def __init__(self, links, graph, timeout_ms):
         super().__init__(self.route, timeout_ms)
@@ -104,7 +104,7 @@ class Run(Step):
         self._started = threading.Event()
 
     def route(self, to, key, value):
-        """A tensor for the part of this process, or on its way to another."""
+        """Delivers a tensor to the part of this process, or forwards it to another one."""
         if to == service.PROCESS:
             self.put(key, value)
             return
@@ -115,7 +115,7 @@ class Run(Step):
             self.fail(error)
 
     def answered(self, link, error=None):
-        """A server has done its part, or failed."""
+        """Records that a server has run its part, or failed."""
         with self._condition:
             self._open.discard(link.process)
             self._condition.notify_all()
@@ -123,7 +123,7 @@ class Run(Step):
             self.fail(error)
 
     def start(self, number, cut, config, feeds):
-        """Asks the servers for their parts. They get `cut` once."""
+        """Sends the servers their parts of a run. Each gets `cut` once."""
         try:
             for process, link in self._links.items():
                 link.run = self
@@ -155,13 +155,13 @@ class Run(Step):
 
 
 class Pool:
-    """The connections of a session, by process; a thread takes those that it needs for a run."""
+    """The connections of a session, by process; a thread takes those it needs for a run."""
 
     def __init__(self, scope):
         self._scope, self._idle, self._lock = scope, {}, threading.Lock()
 
     def take(self, address, task, process, timeout_ms):
-        """A connection for one run; UnavailableError where the process has ended."""
+        """Takes a connection for one run; UnavailableError if the process has ended."""
         with self._lock:
             idle = self._idle.get(process, [])
             link = idle.pop() if idle else None

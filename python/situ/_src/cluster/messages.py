@@ -14,7 +14,7 @@ from situ._src.ops.array_ops import convert_to_tensor, op
 _CPU = "/device:CPU:0"
 
 
-# Ops that give a value without being fed.
+# Ops that produce a value without inputs.
 _VALUES = ("Const", "VarHandleOp", "VariableV2", "Variable", "NoOp")
 
 
@@ -35,7 +35,7 @@ def _sources(tensors):
 
 
 def _before(graph, tensors):
-    """The message that the next one comes after, and what the next one depends on.
+    """The order of messages: the previous message, and the control inputs of the next one.
 
     In a function that is every message: all of them run. A session runs parts of its graph: there
     it is the last one that needs nothing else to run, so that a broadcast of variables neither
@@ -176,7 +176,7 @@ def grouped_allreduce(
 
 
 def reduced_slices(slices, word):
-    """Rows of all ranks; the sum or mean is made where they are applied."""
+    """Gathers the rows of all ranks; the sum or mean is computed where they are applied."""
     if word not in ("sum", "mean"):
         raise NotImplementedError(f"The op {word} of IndexedSlices")
     values = slices.values / float(processes.size()) if word == "mean" else slices.values

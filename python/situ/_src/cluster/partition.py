@@ -33,7 +33,8 @@ def _producer(text):
 
 
 def task_of(device, home, tasks):
-    """The task (job, index) that the name of a device asks for; None: it asks for no task.
+    """Returns the task (job, index) in a device name, or None. A job without a task means its first
+    one, a task without a job one of the job of `home`.
 
     A job without a task means its first one, a task without a job one of the job of `home`."""
     spec = DeviceSpec.from_string(device or "")
@@ -52,8 +53,8 @@ def task_of(device, home, tasks):
 
 
 def check_devices(operations, home, tasks):
-    """Whether any of the operations asks for a task. Raises InvalidArgumentError where there is no
-    such task in the cluster."""
+    """Returns whether an operation requests a task. Raises InvalidArgumentError if the cluster
+    has no such task."""
     found, asked = {}, False
     for op in operations:
         device = op.device
@@ -74,7 +75,8 @@ def check_devices(operations, home, tasks):
 
 
 class Source:
-    """The whole graph as nodes, each with the task where it runs; None: wherever it is needed.
+    """Returns the whole graph as nodes, each with the task that runs it; None: any task that needs
+    it. `task_of` returns the task of a device, or None; nodes without one run on `home`.
 
     `task_of` gives the task of a device, or None; nodes without one run on `home`."""
 
@@ -98,10 +100,10 @@ class Source:
         return home if asked is None else asked
 
     def _state_task(self, node):
-        """The task of the variables and resources that a node uses: they cannot be sent."""
+        """Returns the task of the variables and resources that a node uses: they cannot be sent."""
         inputs = [i for i in node.get("input", ()) if not i.startswith("^")]
         ports = OPS[node["op"]].inputs if node["op"] in OPS else []
-        # What a function is called with stays a reference.
+        # References in the arguments of a function remain references.
         calls = any("func" in a for a in node.get("attr", {}).values())
         found = {}
         for index, text in enumerate(inputs):
@@ -282,7 +284,7 @@ class Part:
             self._import(node)
 
     def _message(self, text, p, t):
-        """The value or the end of a node goes from place p to place t."""
+        """Sends the value of a node, or its completion, from place p to place t."""
         if (text, t) in self._moved or self._me not in (p, t):
             return
         self._moved.add((text, t))

@@ -20,7 +20,7 @@ def under_mpirun():
 
 
 def spans_machines():
-    """Whether mpirun has started processes on several machines."""
+    """Returns whether mpirun has started processes on several machines."""
     size = int(os.environ.get("OMPI_COMM_WORLD_SIZE", "1"))
     return (
         int(os.environ.get("OMPI_COMM_WORLD_LOCAL_SIZE", size)) != size
@@ -29,12 +29,12 @@ def spans_machines():
 
 
 def flat_tasks(jobs):
-    """[(job, index)] of {job: {index: address}}, in the order that gives ranks."""
+    """Returns [(job, index)] of {job: {index: address}}, in the order of the ranks."""
     return [Task(job, index) for job in sorted(jobs, key=_order) for index in sorted(jobs[job])]
 
 
 def _order(job):
-    """The chief is rank 0, and parameter servers come last."""
+    """Sorts tasks: the chief is rank 0, parameter servers are last."""
     return {"chief": 0, "master": 0, "worker": 1, "ps": 3, "evaluator": 4}.get(job, 2), job
 
 
@@ -109,22 +109,22 @@ def is_initialized():
 
 
 def rank():
-    """The number of this process among all."""
+    """Returns the rank of this process."""
     return _situ.cluster_place()[1]
 
 
 def size():
-    """How many processes there are."""
+    """Returns the number of processes."""
     return _situ.cluster_place()[2]
 
 
 def local_rank():
-    """The number of this process among those of its machine."""
+    """Returns the rank of this process among those of its machine."""
     return _situ.cluster_place()[3]
 
 
 def local_size():
-    """How many processes there are on this machine."""
+    """Returns the number of processes on this machine."""
     return _situ.cluster_place()[4]
 
 

@@ -15,21 +15,21 @@ from situ._src.ops.script_ops import py_func
 
 
 def rank_of(device):
-    """The rank of the task that a device's name asks for; None: it asks for no task."""
+    """Returns the rank of the task in a device name, or None."""
     tasks = [tuple(t) for t in processes.tasks()]
     task = partition.task_of(device, tasks[processes.rank()], tasks)
     return None if task is None else tasks.index(task)
 
 
 class RankEdges:
-    """Edges of a cut as messages between ranks; `label` names the run."""
+    """Transfers edges of a partitioned graph as messages between ranks; `label` names the run."""
 
     def __init__(self, label):
         self._label = label
 
     @staticmethod
     def device(name):
-        """The name of a device without its task."""
+        """Returns the name of a device without its task."""
         spec = DeviceSpec.from_string(name or "")
         return DeviceSpec(device_type=spec.device_type, device_index=spec.device_index).to_string()
 
@@ -58,7 +58,7 @@ def _unpacked(array):
 
 
 class RankParts:
-    """What this rank runs of a graph."""
+    """Returns the part of a graph that this rank runs."""
 
     def __init__(self, whole, make_session):
         self._whole, self._make, self._runs, self._store = (
@@ -108,6 +108,6 @@ class RankParts:
 
 
 def store_options(store):
-    """What sessions of this rank are opened with that share variables."""
+    """Returns the arguments of sessions of this rank that share variables."""
     job, index = processes.tasks()[processes.rank()]
     return {"store": store, "task": f"/job:{job}/task:{index}", "scope": "rank"}

@@ -8,11 +8,11 @@ Adasum = "adasum"
 
 
 def word_of(op, average):
-    """The reduction that is meant by Horovod's two arguments."""
+    """Returns the reduction selected by Horovod's two arguments."""
     if op is not None and average is not None:
         raise ValueError("The op parameter supersedes average. Please provide only one of them.")
     if op == Adasum:
-        raise NotImplementedError("Adasum is not there: use Average or Sum.")
+        raise NotImplementedError("Adasum is not supported: use Average or Sum.")
     if op is None:
         return Average if average is None or average else Sum
     return op
@@ -46,6 +46,6 @@ class _Half(_None):
 
 
 class Compression:
-    """Whether gradients are made smaller on their way."""
+    """Compression of gradients for communication."""
 
     none, fp16 = _None, _Half

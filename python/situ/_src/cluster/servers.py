@@ -162,7 +162,7 @@ class Server:
         return f"grpc://{self._address}"
 
     def describe(self):
-        """The tasks of the cluster, as sessions want to know them."""
+        """Returns the tasks of the cluster in the form that sessions need."""
         return {
             "task": self.task,
             "addresses": {

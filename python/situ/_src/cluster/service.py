@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""service.py: what a tf.train.Server does in the background: it runs the parts of graphs that
-sessions of other processes ask for.
+"""service.py: the background service of a tf.train.Server: runs parts of graphs for sessions of
+other processes.
 
 The servers of one process that belong to one cluster are a group: they share a store of variables,
 and a session that needs no other process runs its graph as it is."""
@@ -107,7 +107,7 @@ def server_at(address):
 
 
 def is_reachable(address):
-    """Whether a server accepts connections at an address."""
+    """Returns whether a server accepts connections at an address."""
     if server_at(address) is not None:
         return True
     try:
@@ -124,7 +124,7 @@ def addresses():
 
 
 def _group_of(known):
-    """The group that a server belongs to which knows these addresses."""
+    """Returns the group of servers that has one of these addresses."""
     for group in _groups:
         if group.addresses & known:
             group.addresses |= known
@@ -135,8 +135,8 @@ def _group_of(known):
 
 
 def start(server, address, known):
-    """Accepts connections to the address of a server; tells it the address, with a port where it
-    was 0, and its group."""
+    """Accepts connections to the address of a server, and sets its address, including a port
+    chosen for port 0, and its group."""
     listening = None
     while listening is None:
         host, _, port = address.rpartition(":")
@@ -247,11 +247,11 @@ class _Connection:
         threading.Thread(target=self._work, daemon=True).start()
 
     def _on_watch(self):
-        """The other process waits for the end of this one, or of its program."""
+        """Registers the other process for a notice when this process, or its program, ends."""
         self._server.announcer.watched_by(self._channel)
 
     def _on_ended(self, ended):
-        """The program of servers has ended, maybe before this process could watch them."""
+        """The program of servers has ended, possibly before this process could watch them."""
         seen.update(ended)
 
     def _on_run(self, number, cut, config, feeds, timeout_ms):
@@ -324,7 +324,7 @@ def described(error):
     return code, str(error) or type(error).__name__, None
 
 
-# ---- The end of other processes ----
+# ---- Detection of ended processes ----
 
 _awaited: set = set()  # addresses of servers that may need those of this process until they end
 

@@ -18,7 +18,7 @@ _FAREWELL = 2.0  # seconds: to tell other processes at exit that the program has
 
 
 class Announcer:
-    """The state of a server of this process, and the channels of the processes that watch it."""
+    """The state of a server in this process, and the channels of the processes that watch it."""
 
     def __init__(self):
         self.state, self._channels, self._lock = RUNNING, [], threading.Lock()
@@ -35,8 +35,8 @@ class Announcer:
             self._channels = [c for c in self._channels if _sends(c, state)]
 
     def end(self):
-        """Announces the end of the program. A server in join has none: others need not note that
-        its process ends."""
+        """Announces the end of the program. A server in join has none, and its end is not
+        announced."""
         if self.state == RUNNING:
             self.set(ENDED)
 
@@ -92,13 +92,13 @@ class Watcher:
 
     @property
     def state(self):
-        """The state; None if the task has not started."""
+        """Returns the state; None if the task has not started."""
         server = self._server_at(self._address)
         return self._state if server is None else server.announcer.state
 
     @property
     def lost_for(self):
-        """How many seconds ago the process of a program disappeared; None if it did not."""
+        """Returns the seconds since the process of a program disappeared; None if it did not."""
         return None if self._lost_at is None else time.monotonic() - self._lost_at
 
     def look(self):

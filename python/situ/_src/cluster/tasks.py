@@ -35,7 +35,7 @@ class Local(Session):
 
 
 class Cluster:
-    """The tasks of a cluster as a session sees them."""
+    """The tasks of a cluster from the view of a session."""
 
     def __init__(self, target, config):
         self.address, self.scope = target[len(_TARGET) :], uuid.uuid4().hex
@@ -54,7 +54,7 @@ class Cluster:
         self.tasks = list(self.addresses)
 
     def find(self, timeout_ms):
-        """Asks the target for the tasks of the cluster if it is another process."""
+        """Requests the tasks of the cluster from the target if it is another process."""
         if self.home is None:
             link = links.Link(self.address, f"The server {self.address}", self.scope, timeout_ms)
             self._describe(link.info)
@@ -90,8 +90,8 @@ class Cluster:
         return link.info["devices"]
 
     def cut_of(self, graph, fetches, feeds, timeout_ms):
-        """The compiled cut of a run; None where this process runs all of it. Nodes do not change:
-        a graph that grows has the same cuts."""
+        """Returns the compiled partition of a run; None if this process runs all of it. Nodes
+        are immutable, so the partition remains valid when the graph grows."""
         key = tuple(fetches), tuple(sorted(feeds))
         with self._lock:
             if key in self._cuts:
@@ -191,7 +191,8 @@ class _Compiled:
 
 
 class _Fetches:
-    """The names of fetches, and the conversion of their values to the caller's structure."""
+    """Returns the names of fetches, and the function that converts their values to the caller's
+    structure."""
 
     def __init__(self, graph, fetches):
         self._graph, self._fetches, self.names = graph, fetches, []
@@ -294,7 +295,7 @@ class _OfRanks:
     _parts, _looked, _active = None, None, False
 
     def _shares(self):
-        """Whether the graph names tasks."""
+        """Returns whether the graph names tasks."""
         if self._looked != self.graph.version:
             tasks = [tuple(t) for t in processes.tasks()]
             self._looked = self.graph.version
@@ -323,7 +324,7 @@ class _OfRanks:
 
 @functools.cache
 def _class_of(mixin, kind):
-    """A class of sessions that run as `mixin` says."""
+    """Returns the session class with the mixin for its target."""
     return kind if issubclass(kind, mixin) else type(kind.__name__, (mixin, kind), {})
 
 

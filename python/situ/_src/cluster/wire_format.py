@@ -49,7 +49,7 @@ def _string_bytes(element: Any) -> bytes:
     if isinstance(element, str):
         return element.encode()
     if not isinstance(element, bytes):
-        raise TypeError(f"A {type(element).__name__} is no element of a tensor of strings.")
+        raise TypeError(f"A {type(element).__name__} cannot be an element of a tensor of strings.")
     return element
 
 

@@ -19,11 +19,6 @@ from situ._src.ops.ragged_tensor_spec import RaggedTensorSpec
 from situ._src.ops.sparse_ops import SparseTensor
 
 
-def has_composites(spec):
-    """Returns whether an element has sparse or ragged components."""
-    return any(hasattr(s, "_situ_tensors_") for s in DATA.flatten(spec))
-
-
 def _dims(shape):
     return None if shape.rank is None else shape.as_list()
 

@@ -131,8 +131,8 @@ class ReplicaContext:
         return with_gradient([*gathered, *leaves], gathered, back)
 
     def _linked(self, kind, leaves, reduced):
-        """What all_reduce gave, with its gradients. A replica that asks for them all-reduces what
-        arrives; outside of replicas they follow the operations that added the values."""
+        """The gradient of an all-reduce: an all-reduce of the gradients in a replica; outside of
+        replicas, the gradients of the operations that computed the sum."""
 
         def back(grads):
             context = get_replica_context()
@@ -206,8 +206,7 @@ def default_strategy():
 
 
 def _scoped():
-    """Returns the strategy of the current scope; None in that of the default strategy, which is
-    like no scope."""
+    """Returns the strategy of the current scope; None for the default strategy."""
     found = variable.strategy()
     return None if isinstance(found, _Default) else found
 

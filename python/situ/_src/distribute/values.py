@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""values.py: values of replicas: PerReplica, mirrored variables, variables that are summed when
-they are read."""
+"""values.py: values of replicas: PerReplica, mirrored variables, and variables that are reduced
+when they are read."""
 
 import contextlib
 
@@ -102,7 +102,7 @@ def group_results(results):
 
 @contextlib.contextmanager
 def at(index, mode, run=None):
-    """A replica is meant: it runs, or its copies are changed."""
+    """Sets the current replica: it runs, or its copies of variables are updated."""
     before = place.index, place.mode, place.run
     place.index, place.mode, place.run = index, mode, run
     try:
@@ -112,7 +112,7 @@ def at(index, mode, run=None):
 
 
 def on(where, tensor):
-    """A tensor or IndexedSlices on a device: a copy in a graph, where it is fetched from."""
+    """Copies a tensor or IndexedSlices to a device; in a graph with an operation."""
     if is_slices(tensor):
         return IndexedSlices(*[on(where, part) for part in tensor._situ_parts_])
     graph = _situ.current_graph()
@@ -123,7 +123,7 @@ def on(where, tensor):
 
 
 def joined(values, how, where):
-    """The values of replicas as one on a device, always in the same order."""
+    """Reduces the values of replicas on a device, in a fixed order."""
     if how is VariableAggregation.ONLY_FIRST_REPLICA or len(values) == 1:
         return values[0]
     with device(where):
@@ -179,14 +179,14 @@ class Copies(EagerVariable):
         return self._parts[index] if len(self._parts) > 1 else self._parts[0]
 
     def _main(self):
-        """The copy that is read outside of replicas."""
+        """Returns the index of the copy that is read outside of replicas."""
         return 0
 
     def _situ_tensor_(self):
         return self._local_copy()._situ_tensor_()
 
     def _put_all(self, value):
-        """Gives every copy a value."""
+        """Assigns a value to every copy."""
         for part in self._parts:
             part._put(on(part._device, value))
         return self
@@ -211,7 +211,7 @@ _NEEDS_AGGREGATION = (
 
 
 class MirroredVariable(Copies):
-    """All copies always hold the same: what replicas write is joined."""
+    """A variable whose copies are always equal: values that replicas assign are reduced first."""
 
     def _defer(self, kind, value):
         if self.aggregation is not VariableAggregation.NONE:
@@ -254,7 +254,7 @@ class MirroredVariable(Copies):
         return self._given(self._change("sub", delta), read_value)
 
     def join(self, kind, values):
-        """Writes what the replicas wrote."""
+        """Assigns the reduced values of the replicas to all copies."""
         with at(None, None):
             value = joined(values, self.aggregation, self._parts[0]._device)
             if self.across is not None:
@@ -264,7 +264,7 @@ class MirroredVariable(Copies):
                 part._put(on(part._device, self._changed(kind, value)))
 
     def spread(self):
-        """Gives the other copies what the one at home holds."""
+        """Copies the value of the home device to the other devices."""
         with at(self.home, "update"):
             value = self._parts[self.home]._situ_tensor_()
         for index, part in enumerate(self._parts):
@@ -273,7 +273,7 @@ class MirroredVariable(Copies):
                     part._put(on(part._device, value))
 
     def mirrored_like(self, value, name):
-        """A variable of the same kind, for an optimizer."""
+        """Creates a mirrored variable for a slot of an optimizer."""
         parts = []
         for i, part in enumerate(self._parts):
             with device(part._device):
@@ -289,7 +289,7 @@ class MirroredVariable(Copies):
 
 
 class Slot(MirroredVariable):
-    """What an optimizer keeps of a variable: true where the variable is at home."""
+    """A slot variable of an optimizer; only the copy on the variable's home device is valid."""
 
     def __init__(self, parts, variable):
         super().__init__(parts, False, None, parts[0].name, VariableAggregation.NONE)
@@ -300,7 +300,8 @@ class Slot(MirroredVariable):
 
 
 class SyncOnReadVariable(Copies):
-    """Every replica has a value of its own; outside they are read as one: metrics."""
+    """A variable with a value per replica, which are reduced when it is read outside of
+    replicas."""
 
     synchronization = VariableSynchronization.ON_READ
 
@@ -334,7 +335,7 @@ class SyncOnReadVariable(Copies):
         return self._put_all(value)
 
     def _copies(self):
-        """How many values a read in cross-replica context adds up."""
+        """Returns the number of values that a read in cross-replica context reduces."""
         return len(self._parts) if self.across is None else self.across.num_replicas_in_sync
 
     def _change(self, name, row, delta):

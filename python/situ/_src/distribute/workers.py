@@ -113,7 +113,7 @@ class MultiWorkerMirroredStrategy(MirroredStrategy):
         return result
 
     def _first(self, kwargs):
-        """The value that a variable begins with is that of rank 0."""
+        """Broadcasts the initial value of a variable from rank 0."""
         result = super()._first(kwargs)
         before = _situ.swap_graph(None)
         try:

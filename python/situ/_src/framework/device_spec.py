@@ -149,15 +149,6 @@ def to_engine_name(spec):
     return spec if _NATIVE.fullmatch(spec) else parsed.to_string()
 
 
-def canonical_name(device) -> str:
-    """Returns the canonical form of a device name or DeviceSpec; "" for None."""
-    if device is None:
-        return ""
-    return (
-        device if isinstance(device, DeviceSpec) else DeviceSpec.from_string(device)
-    ).to_string()
-
-
 _PART = re.compile(
     r"/(?:job:(?P<job>\*|[A-Za-z]\w*)|replica:(?P<replica>\*|\d+)|task:(?P<task>\*|\d+)"
     r"|device:(?P<type>\*|[A-Za-z]\w*)(?::(?P<index>\*|\d+))?"

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""affine_transform.py: images seen through affine maps: pixel (x, y) of the result is that of
-the image at (a x + b y + c, d x + e y + f); outside of the image `fill_mode` says what is
-seen."""
+"""affine_transform.py: affine transforms of images: pixel (x, y) of the result is that of the
+image at (a x + b y + c, d x + e y + f); `fill_mode` determines pixels outside of the image."""
 
 from situ._src.ops.array_ops import cast, convert_to_tensor, op
 

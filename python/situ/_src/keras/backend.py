@@ -69,7 +69,7 @@ def set_image_data_format(data_format: str | None):
 
 @_export_function
 def set_learning_phase(value):
-    """Whether layers train where nobody says: 0, 1, or None."""
+    """Returns the learning phase: 0, 1, or None if it is not set."""
     set_setting("phase", None if value is None else bool(value))
 
 
@@ -196,7 +196,7 @@ def eval_(x: Any):
 
 @_export_function
 def function_(inputs: Any, outputs, updates=None, name: str | None = None, **kwargs):
-    """A function of arrays: what the layers between symbolic tensors give."""
+    """Returns a function of arrays that runs the layers between symbolic tensors."""
     unsupported("function", updates=(updates or None, None))
     del name  # the function runs eagerly: no op has a name
     if kwargs:
@@ -577,7 +577,7 @@ def moving_average_update(x: Any, value, momentum: Any):
 
 @_export_function
 def print_tensor(x: Any, message="", summarize=3):
-    """Prints a tensor when it is computed, and gives it back."""
+    """Prints a tensor when it is computed, and returns it."""
     function("print")(message, x, summarize=summarize)
     return x
 
@@ -665,5 +665,5 @@ def ctc_decode(y_pred: Any, input_length: Any, greedy: bool = True, beam_width=1
 
 @export("keras.backend.ctc_label_dense_to_sparse")
 def ctc_label_dense_to_sparse(labels, label_lengths):
-    """Labels as a sparse tensor, without what stands behind their end."""
+    """Returns labels as a sparse tensor, up to their lengths."""
     return ctc.sparse(labels, cast(label_lengths, "int32"))

@@ -83,7 +83,7 @@ class ImageDataGenerator:
         self.featurewise_center |= zca_whitening or featurewise_std_normalization
         self.samplewise_center |= samplewise_std_normalization
 
-    # Where pictures come from
+    # Sources of images
 
     def flow(
         self,

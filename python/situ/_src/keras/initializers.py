@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""initializers.py: tf.keras.initializers: those of tf by name, and those that only Keras has."""
+"""initializers.py: tf.keras.initializers: the initializers of tf by name, and those of Keras
+only."""
 
 from __future__ import annotations
 

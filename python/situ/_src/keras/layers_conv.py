@@ -25,14 +25,6 @@ def normalize_tuple(value, rank, what):
     return result
 
 
-def conv_output_length(size, kernel, stride, padding, dilation=1):
-    """Returns the output length of a convolution along one dimension; None if `size` is unknown."""
-    if size is None:
-        return None
-    wide = (kernel - 1) * dilation + 1
-    return -(-size // stride) if padding in ("same", "causal") else (size - wide) // stride + 1
-
-
 class _Conv(Weighted):
     """Base class of convolutions over `rank` spatial dimensions."""
 

@@ -560,7 +560,7 @@ class Lambda(Layer):
             )
         if config["function"] is None:
             raise ValueError(
-                f"The function '{name}' of a Lambda layer is no part of a saved "
+                f"The function '{name}' of a Lambda layer is not part of a saved "
                 "model: give it by custom_objects."
             )
         return cls(**config)

@@ -25,7 +25,7 @@ def _float(layer, inputs):
 
 
 class _Configured(Layer):
-    """A layer whose configuration is what CONFIG_KEYS names."""
+    """A layer whose configuration consists of the attributes in CONFIG_KEYS."""
 
     CONFIG_KEYS: tuple[str, ...] = ()
     _computes_in_variable_dtype = True

@@ -378,12 +378,13 @@ class TextVectorization(StringLookup):
         unsupported("TextVectorization", sparse=(sparse, False))
         if ragged:
             raise ValueError(
-                "TextVectorization: ragged tensors are not there; give output_sequence_length."
+                "TextVectorization: ragged output is not supported: set output_sequence_length."
             )
         self.standardize, self.split, self.ngrams = standardize, split, ngrams
         if split not in ("whitespace", "character", None):
             raise ValueError(
-                f"TextVectorization: split={split} is not there: whitespace, character or None."
+                f"TextVectorization: split={split} is not supported: use whitespace, character or "
+                "None."
             )
         self.output_sequence_length = output_sequence_length
         super().__init__(

@@ -122,7 +122,7 @@ class Model(Training, Saving, Layer):
         )
         self._clear_programs()
 
-    # What it is made of
+    # Layers, weights and losses
 
     UNTRACKED = Layer.UNTRACKED + (
         "_topology",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""nodes.py: calls of layers on symbolic tensors, kept so that a model can make them again."""
+"""nodes.py: records the calls of layers on symbolic tensors, which functional models repeat."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def placed(name: str | None):
 
 
 def _places():
-    """The devices of a call, the outermost first. In graph style those of the program's scopes are
-    kept; in eager style they mean what is computed in them at once, and not models."""
+    """Returns the device scopes of a call, the outermost first. In graph style the scopes of the
+    program count; in eager style they apply to computations, not to models."""
     result = (
         [d for d in get_default_graph()._devices if not callable(d)] if style.is_graph() else []
     )
@@ -65,7 +65,7 @@ def _is_placed():
 
 
 class Node:
-    """One call of a layer: what it was given and what it gave."""
+    """A call of a layer: its arguments and results."""
 
     def __init__(self, layer, inputs, args, kwargs, outputs):
         self.layer, self.inputs, self.args, self.kwargs = layer, inputs, args, kwargs

@@ -27,7 +27,7 @@ from situ._src.variables.variable import Variable, variable
 
 
 def named(*names):
-    """Exports an optimizer under tf.keras.optimizers and its other places."""
+    """Exports an optimizer under tf.keras.optimizers and its aliases."""
     places = (
         "keras.optimizers.",
         "keras.optimizers.legacy.",
@@ -476,7 +476,7 @@ class Optimizer(Accumulating, Averaged, Custom):
         return loss if self.loss_scale_factor is None else loss * self.loss_scale_factor
 
     def _prepare(self):
-        """Computes what is the same for all variables of a step."""
+        """Computes the values that all variables of a step share."""
 
     def _supports_sparse(self):
         """Whether IndexedSlices are applied as such: rows without a gradient stay unchanged."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""optimizer_average.py: moving averages of what optimizers of Keras train: use_ema and its like."""
+"""optimizer_average.py: moving averages of trainable variables (use_ema)."""
 
 from situ._src.framework.scopes import control_dependencies
 from situ._src.ops.array_ops import cast, op
@@ -26,12 +26,12 @@ class Averaged:
         self.ema_overwrite_frequency = frequency
 
     def _with_average(self, var, own):
-        """The slots of a variable, and its average before them."""
+        """Creates the slots of a variable, preceded by its average."""
         return {"average": slot_creator.zeros_slot(var, "average"), **own} if self.use_ema else own
 
     def _average(self, done):
-        """Moves the averages after a step, and the variables to them where it is time to; gives
-        the updates that were made."""
+        """Updates the averages after a step and, when due, assigns them to the variables;
+        returns the updates."""
         result = []
         if not self.use_ema:
             return result

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""seed_generator.py: the seeds of random layers and of keras.random: a stateless op draws with the
-two integers of a SeedGenerator, which counts the draws. The numbers are those of Keras 3."""
+"""seed_generator.py: the seeds of random layers and of keras.random: a stateless op draws with
+the two integers of a SeedGenerator, which counts the draws. The numbers are those of Keras 3."""
 
 from __future__ import annotations
 

@@ -55,8 +55,8 @@ def get_file(
     cache_dir=None,
     force_download: bool = False,
 ):
-    """The path of a file that is there already, or of what its archive has: situ does not
-    download. A file with another hash than the given one is an error."""
+    """Returns the path of an existing file, or of the extracted archive: situ does not download.
+    A file with another hash than the given one is an error."""
     unsupported("get_file", force_download=(force_download, False))
     home = cache_dir or os.environ.get("KERAS_HOME", os.path.expanduser("~/.keras"))
     name = fname or os.path.basename(origin or "")

@@ -249,7 +249,8 @@ def _restore_optimizer(model, place):
     state = list(optimizer.variables)
     if [tuple(v.shape.as_list()) for v in state] != [a.shape for a in values]:
         logs.warn(
-            "The state of the optimizer does not fit (%d variables, %d saved): it begins anew.",
+            "The saved state of the optimizer does not match (%d variables, %d saved) and is "
+            "not restored.",
             len(state),
             len(values),
         )

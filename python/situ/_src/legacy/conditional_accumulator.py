@@ -22,6 +22,17 @@ def _dense_shape(shape):
     return cast(convert_to_tensor(shape), "int64")
 
 
+def _create(op_name, dtype, shape, shared_name, name, reduction_type):
+    """Returns the handle of a new accumulator."""
+    return OPS[op_name](
+        dtype=dtypes.as_dtype(dtype),
+        shape=tensor_shape.TensorShape(shape),
+        shared_name=shared_name or "",
+        reduction_type=reduction_type,
+        name=name,
+    )
+
+
 @export(v1="ConditionalAccumulatorBase")
 class ConditionalAccumulatorBase:
     """Base class of accumulators: gradients of the current step are added, those of earlier steps
@@ -78,12 +89,8 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
         name: str = "conditional_accumulator",
         reduction_type: str = "MEAN",
     ) -> None:
-        handle = OPS["ResourceConditionalAccumulator"](
-            dtype=dtypes.as_dtype(dtype),
-            shape=tensor_shape.TensorShape(shape),
-            shared_name=shared_name or "",
-            reduction_type=reduction_type,
-            name=name,
+        handle = _create(
+            "ResourceConditionalAccumulator", dtype, shape, shared_name, name, reduction_type
         )
         super().__init__(dtype, shape, handle)
 
@@ -96,7 +103,7 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
           name: a name for the operation.
 
         Raises:
-          ValueError: the shape does not fit.
+          ValueError: the shape is not compatible with that of the accumulator.
         """
         grad = convert_to_tensor(grad, self._dtype)
         grad.shape.assert_is_compatible_with(self._shape)
@@ -137,12 +144,8 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
         name: str = "sparse_conditional_accumulator",
         reduction_type: str = "MEAN",
     ) -> None:
-        handle = OPS["SparseConditionalAccumulator"](
-            dtype=dtypes.as_dtype(dtype),
-            shape=tensor_shape.TensorShape(shape),
-            shared_name=shared_name or "",
-            reduction_type=reduction_type,
-            name=name,
+        handle = _create(
+            "SparseConditionalAccumulator", dtype, shape, shared_name, name, reduction_type
         )
         super().__init__(dtype, shape, handle)
 

@@ -31,8 +31,8 @@ V1.update(
     }
 )
 V1["contrib.eager.function"] = V1["contrib.eager.defun"]
-# Where operations may find their inputs, and whether calls return before they are done: situ copies
-# inputs to where they are needed, and whoever reads a value gets it when it is there.
+# Device policies and execution modes have no effect: situ copies inputs to the device that needs
+# them, and reading a value waits for it.
 V1.update(
     {
         "contrib.eager.DEVICE_PLACEMENT_" + policy: number

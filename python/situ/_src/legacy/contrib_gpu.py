@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""contrib_gpu.py: what programs on several GPUs use of tf.contrib: sums over devices (nccl),
-staging areas, the memory that devices have in use, scopes for compilers."""
+"""contrib_gpu.py: tf.contrib for several GPUs: all-reduce (nccl), staging areas, memory
+statistics, and the scopes of compilers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from situ._src.ops.array_ops import convert_to_tensor, op
 
 def _all(join, name):
     def reduce(tensors):
-        """The same tensor on the device of each of the given ones: all of them joined."""
+        """Returns the sum of tensors on the device of each of them."""
         tensors = [convert_to_tensor(t) for t in tensors]
         if not tensors:
             raise ValueError("Must pass >0 tensors to all reduce operations")
@@ -135,7 +135,7 @@ class StagingArea:
 
 def _memory(key, name):
     def ask():
-        """Bytes of memory of the device of the scope."""
+        """Returns the bytes of memory of the device of the scope."""
         from situ._src.framework import config
 
         chosen = str(op("NoOp").device or "/device:CPU:0").upper()
@@ -170,7 +170,8 @@ def experimental_jit_scope(compile_ops: bool = True, separate_compiled_gradients
 V1["contrib.compiler.xla.compile"] = lambda computation, inputs=None: computation(*(inputs or []))
 
 
-# Sums in the ways of tensorflow.python.distribute.all_reduce: each tensor gets all, on its device
+# The algorithms of tensorflow.python.distribute.all_reduce: each tensor is replaced by the sum, on
+# its device
 
 
 def _everywhere(input_tensors, join, change, lists):

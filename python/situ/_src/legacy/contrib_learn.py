@@ -227,7 +227,7 @@ def _resolve(module, name):
     return result
 
 
-# The projector of TensorBoard
+# The embedding projector of TensorBoard
 
 _PROJECTOR = ("contrib.tensorboard.plugins.projector.",)
 

@@ -244,7 +244,7 @@ def drop_with(noise, values, keep):
     return values / keep * OPS["Floor"](noise + keep)
 
 
-# Cells over whole sequences: time first
+# Fused cells, which process whole sequences: time-major
 
 
 class FusedRNNCell:
@@ -454,7 +454,7 @@ class _Cudnn:
     variables = trainable_variables
 
     def build(self, input_shape=None):
-        """The variables are made at the first call."""
+        """Creates the variables at the first call."""
 
     def _first(self, state, number):
         if state is None:

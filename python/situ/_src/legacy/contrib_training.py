@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""contrib_training.py: tf.contrib.training: evaluation of checkpoints as they come, batches of
-like lengths, where variables go by their size; and more of tf.contrib.framework."""
+"""contrib_training.py: tf.contrib.training: evaluation of new checkpoints, bucketing by length,
+placement of variables by size; and parts of tf.contrib.framework."""
 
 from __future__ import annotations
 
@@ -290,7 +290,7 @@ def add_gradients_summaries(grads_and_vars):
     ]
 
 
-# Batches of like lengths
+# Bucketing by length
 
 
 def _one_queue(types, sizes, capacity, pad, shared_name, name):

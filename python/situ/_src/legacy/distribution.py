@@ -211,7 +211,7 @@ class Distribution:
                 pass
         return convert_to_tensor(value)
 
-    # Shapes: a subclass of scalars says which tensors broadcast to its batch.
+    # Shapes: a scalar distribution declares the tensors that broadcast to its batch shape.
 
     def _batch_shape(self):
         result = tensor_shape.TensorShape([])

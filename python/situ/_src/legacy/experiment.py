@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""experiment.py: tf.contrib.learn: experiments over estimators and what runs them, fit and
-predict of arrays."""
+"""experiment.py: tf.contrib.learn: Experiment, learn_runner, and estimators with fit and predict
+of arrays."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class _EverySteps(_Evaluations):
 
 
 def _continues(predicate, results, path):
-    """Returns whether a predicate of the user wants another evaluation."""
+    """Returns whether a predicate of the user requests another evaluation."""
     if predicate is None:
         return True
     if "checkpoint_path" in inspect.signature(predicate).parameters:
@@ -274,7 +274,7 @@ def run(experiment_fn, output_dir=None, schedule=None, run_config=None, hparams=
 @export(v1="contrib.learn.learn_runner.tune")
 def tune(experiment_fn, tuner):
     raise NotImplementedError(
-        "tf.contrib.learn.learn_runner.tune is not there: call run with "
+        "tf.contrib.learn.learn_runner.tune is not supported: call run with "
         "each of the hyper-parameters that are to be tried."
     )
 

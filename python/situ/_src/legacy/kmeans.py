@@ -57,8 +57,9 @@ def _at_random(points, count, seed):
 
 
 def _far_apart(points, count, seed, retries):
-    """Points that are far from each other (Arthur and Vassilvitskii 2007): each is drawn by its
-    distance to those before it, several times, and the best is taken."""
+    """Chooses initial centers by k-means++ (Arthur and Vassilvitskii 2007): each is drawn with a
+    probability proportional to its squared distance from those before it, several times, and the
+    best draw is kept."""
     tries = retries + 1 if retries >= 0 else 2 + int(count).bit_length()
     first = _at_random(points, 1, seed)
     nearest = op("Maximum", op("Squeeze", _squared_distances(points, first), [1]), 0.0)
@@ -89,8 +90,8 @@ def _far_apart(points, count, seed, retries):
 
 @export(v1=[_place + "KMeans" for _place in _PLACES])
 class KMeans:
-    """The graph of k-means; training_graph gives its operations. Points are one tensor or several,
-    a row each. There is no k-MC2, to which kmc2_chain_length belongs."""
+    """The graph of k-means; training_graph returns its operations. Points are the rows of one or
+    more tensors. k-MC2, to which kmc2_chain_length belongs, is not supported."""
 
     def __init__(
         self,
@@ -143,7 +144,7 @@ class KMeans:
             )
         self._shape = [self._count, width]
 
-    # Variables: names and first values
+    # Variables: names and initial values
 
     @staticmethod
     def _variable(value, name, dtype=None):
@@ -208,7 +209,8 @@ class KMeans:
         return self._centers.assign(_unit(centers) if self._cosine else centers).op
 
     def _small_step(self, points, nearest):
-        """Centers come nearer to their points, the less the more they have seen."""
+        """Moves centers toward their points, with a rate that decreases with the number of
+        points."""
         counts, sums = self._sums(points, nearest)
         with control_dependencies([self._exchange()] if self._waits is not None else []):
             seen, centers = self._counts.read_value() + counts, self._updated.read_value()
@@ -217,7 +219,7 @@ class KMeans:
         return group(self._updated.assign(centers + change), self._counts.assign(seen))
 
     def _exchange(self):
-        """Every so many steps, what was learnt becomes the centers."""
+        """Assigns the learnt centers every so many steps."""
         waits, old = convert_to_tensor(self._waits), convert_to_tensor(self._centers)
         due = op("LessEqual", waits, cast(0, "int64"))
         learnt = convert_to_tensor(self._updated)

@@ -49,7 +49,7 @@ def _factor(multipliers, *keys):
 
 
 def _multiplied(pairs, multipliers):
-    """Multiplies gradients by the factors of their variables, which stand by variable or name."""
+    """Multiplies gradients by the factors of their variables, keyed by variable or name."""
     result = []
     for gradient, variable in pairs:
         factor = _factor(multipliers, variable, variable.op, variable.op.name, variable.name)

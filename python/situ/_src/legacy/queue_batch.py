@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""queue_batch.py: batches of elements from queues: tf.train.batch, shuffle_batch and the like."""
+"""queue_batch.py: batches of elements from queues: tf.train.batch, shuffle_batch and their
+variants."""
 
 from __future__ import annotations
 
@@ -141,7 +142,7 @@ def _enqueued(queue, tensors, many, keep):
 
 @dataclasses.dataclass
 class _Elements:
-    """What to enqueue: a list of tensors per element, which each of `threads` threads evaluates."""
+    """The tensors to enqueue: a list per element, evaluated by each of `threads` threads."""
 
     lists: list
     many: bool

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""queue_input.py: input from queues: string_input_producer, slice_input_producer and the like."""
+"""queue_input.py: input producers with queues: string_input_producer, slice_input_producer, ..."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ def assign_from_checkpoint(model_path, var_list, ignore_missing_vars: bool = Fal
     return V1["group"](*updates) if "group" in V1 else api.BOTH["group"](*updates), feed
 
 
-# Losses: the same as tf.losses, with the predictions in front.
+# Losses: tf.losses with the predictions as first argument.
 
 
 def _export_predictions_first(name):

@@ -103,7 +103,7 @@ V3_PARTS = [
 
 
 def _made(net, spec, depth, padding):
-    """The layer that a word describes; those side by side are joined."""
+    """Builds the layer described by a string; parallel ones are concatenated."""
     parts = []
     for one in spec.split("+"):
         scope, *sizes, width, high, wide, half, same = _WORD.match(one).groups()

@@ -51,7 +51,7 @@ def _regularized(weight_decay, **more):
     return args_of(["conv2d", "fully_connected"], **kwargs)
 
 
-# AlexNet, VGG, OverFeat: convolutions, then layers as convolutions over all that is left
+# AlexNet, VGG, OverFeat: convolutions, then fully connected layers as convolutions
 
 
 def _plain_scope(module, name):

@@ -103,6 +103,10 @@ def _of_rank(tensor, rank):
     return tensor
 
 
+def _vector(value, name, dtype, dtype_hint):
+    return _of_rank(convert_partition(value, name, dtype, dtype_hint), 1)
+
+
 @export("experimental.RowPartition")
 class RowPartition:
     """Divides a sequence of `nvals` values into `nrows` consecutive rows."""
@@ -218,8 +222,7 @@ class RowPartition:
         if isinstance(row_splits, TensorSpec):
             return cls(row_splits, internal=_KEY)
         with scope(None, "RowPartitionFromRowSplits"):
-            splits = convert_partition(row_splits, "row_splits", dtype, dtype_hint)
-            _of_rank(splits, 1)
+            splits = _vector(row_splits, "row_splits", dtype, dtype_hint)
             if validate:
                 text = "Arguments to from_row_splits do not form a valid RaggedTensor:"
                 size, zero = op("Size", splits, out_type=splits.dtype), constant(0, splits.dtype)
@@ -241,8 +244,7 @@ class RowPartition:
         """Creates a partition from the length of each row."""
         _require_bool(validate)
         with scope(None, "RowPartitionFromRowLengths"):
-            lengths = convert_partition(row_lengths, "row_lengths", dtype, dtype_hint)
-            _of_rank(lengths, 1)
+            lengths = _vector(row_lengths, "row_lengths", dtype, dtype_hint)
             if validate:
                 text = "Arguments to from_row_lengths do not form a valid RowPartition"
                 is_valid = op("GreaterEqual", lengths, constant(0, lengths.dtype))
@@ -262,8 +264,7 @@ class RowPartition:
         """Creates a partition from the start of each row and the number of values."""
         _require_bool(validate)
         with scope(None, "RowPartitionFromRowStarts"):
-            starts = convert_partition(row_starts, "row_starts", dtype, dtype_hint)
-            _of_rank(starts, 1)
+            starts = _vector(row_starts, "row_starts", dtype, dtype_hint)
             nvals = cast(convert_to_tensor(nvals, name="nvals"), starts.dtype)
             if validate:
                 text = "Arguments to from_row_starts do not form a valid RaggedTensor"
@@ -287,8 +288,7 @@ class RowPartition:
         """Creates a partition from the end of each row."""
         _require_bool(validate)
         with scope(None, "RowPartitionFromRowLimits"):
-            limits = convert_partition(row_limits, "row_limits", dtype, dtype_hint)
-            _of_rank(limits, 1)
+            limits = _vector(row_limits, "row_limits", dtype, dtype_hint)
             if validate:
                 text = "Arguments to from_row_limits do not form a valid RaggedTensor"
                 zero = constant(0, limits.dtype)

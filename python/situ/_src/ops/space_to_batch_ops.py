@@ -137,7 +137,7 @@ def _block_sizes(block_shape, op_name):
     known = constant_value(tensor)
     if known is None:
         if not shape.is_fully_defined():
-            raise _invalid(op_name, "situ needs to know the number of block sizes")
+            raise _invalid(op_name, "the number of block sizes must be known")
         return [tensor[i] for i in range(shape.num_elements())]
     for block in known:
         if block < 1:
@@ -156,9 +156,9 @@ def _product(sizes):
     return result
 
 
-def _margins(margins, count, op_name, what):
-    """Returns (rows, known): paddings or crops as pairs of integers, or of tensors if unknown."""
-    tensor = convert_to_tensor(margins, name=what)
+def _pairs(value, count, op_name, what):
+    """Returns paddings or crops as pairs of integers, or of tensors if they are unknown."""
+    tensor = convert_to_tensor(value, name=what)
     shape = tensor_shape.as_shape(tensor.shape)
     if not shape.is_compatible_with([count, 2]):
         raise _invalid(op_name, f"{what} should have shape [{count}, 2] instead of {shape}")
@@ -192,6 +192,12 @@ def _sizes(x, blocks, op_name):
     return whole[0], [whole[1 + i] for i in range(n)], op("Prod", rest, 0), rest
 
 
+def _arguments(input, block_shape, pairs, op_name, what):
+    """Returns the input, its block sizes, its paddings or crops, and the result of _sizes."""
+    x, blocks = convert_to_tensor(input), _block_sizes(block_shape, op_name)
+    return x, blocks, _pairs(pairs, len(blocks), op_name, what), _sizes(x, blocks, op_name)
+
+
 def _quotient(size, block, op_name, of):
     if not isinstance(block, int):
         return size // block
@@ -201,10 +207,10 @@ def _quotient(size, block, op_name, of):
 
 
 def _check_runs(blocks, op_name):
-    """Returns which dimensions are cut; a tensor has room for three."""
+    """Returns the dimensions with blocks larger than 1; a tensor has at most 8 dimensions."""
     cut = [i for i, block in enumerate(blocks) if not isinstance(block, int) or block > 1]
     if len(blocks) + len(cut) + 2 > 8:
-        raise _invalid(op_name, "situ cuts tensors into blocks of at most 8 dimensions in all")
+        raise _invalid(op_name, "more than 8 dimensions, including blocks, are not supported")
     return cut
 
 
@@ -225,9 +231,8 @@ def space_to_batch_nd(
     """
     op_name = "SpaceToBatchND"
     with scope(name, op_name) as full:
-        x, blocks = convert_to_tensor(input), _block_sizes(block_shape, op_name)
-        rows, n = _margins(paddings, len(blocks), op_name, "paddings"), len(blocks)
-        batch, spatial, depth, rest = _sizes(x, blocks, op_name)
+        x, blocks, rows, sizes_of_x = _arguments(input, block_shape, paddings, op_name, "paddings")
+        (batch, spatial, depth, rest), n = sizes_of_x, len(blocks)
         x = op("Reshape", x, _pack([batch, *spatial, depth]))
         if not all(map(_is_zero, rows)):
             x = op("Pad", x, op("Pack", [_pack(row) for row in [[0, 0], *rows, [0, 0]]]))
@@ -266,9 +271,8 @@ def batch_to_space_nd(
     """
     op_name = "BatchToSpaceND"
     with scope(name, op_name) as full:
-        x, blocks = convert_to_tensor(input), _block_sizes(block_shape, op_name)
-        rows, n = _margins(crops, len(blocks), op_name, "crops"), len(blocks)
-        batch, spatial, depth, rest = _sizes(x, blocks, op_name)
+        x, blocks, rows, sizes_of_x = _arguments(input, block_shape, crops, op_name, "crops")
+        (batch, spatial, depth, rest), n = sizes_of_x, len(blocks)
         batch = _quotient(batch, _product(blocks), op_name, "batch")
         cut = _check_runs(blocks, op_name)
         x = op("Reshape", x, _pack([*(blocks[i] for i in cut), batch, *spatial, depth]))

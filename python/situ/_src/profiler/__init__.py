@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""__init__.py: tf.profiler, and traces of what ran where and when."""
+"""__init__.py: tf.profiler: execution traces and model analysis."""

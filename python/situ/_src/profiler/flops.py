@@ -13,7 +13,7 @@ from situ._src.framework import tensor_shape
 
 
 class Unknown(ValueError):
-    """A shape that a count needs is not fully known."""
+    """The shape of a tensor that is needed for a count is not fully known."""
 
 
 def _sizes(tensor):
@@ -36,28 +36,30 @@ def _of_output(each):
 
 
 def _reduced(last):
-    """A reduction: one for each element after the first, and `last` for each result."""
+    """Returns the operations of a reduction: one per element after the first, and `last` per
+    result."""
     return lambda op: _count(op.inputs[0]) + _count(op.outputs[0]) * (last - 1)
 
 
 def _product(op):
-    # Of all products of matrices: old ones say transpose_a, those of batches adj_x.
+    # MatMul has the attribute transpose_a, BatchMatMul adj_x.
     flipped = op.get_attr("transpose_a" if op.type == "MatMul" else "adj_x")
     return 2 * _sizes(op.inputs[0])[-2 if flipped else -1] * _count(op.outputs[0])
 
 
 def _convolved(dims):
-    """Each output is a sum over the first `dims` dimensions of the filter."""
+    """Returns the operations of a convolution: each output sums over the first `dims` dimensions
+    of the filter."""
     return lambda op: 2 * _count(op.outputs[0]) * math.prod(_sizes(op.inputs[1])[:dims])
 
 
 def _axes(op):
-    """Where the channels are, and the first of two dimensions of space."""
+    """Returns the channel axis and the first of two spatial axes."""
     return (1, 2) if op.get_attr("data_format") in ("NCHW", b"NCHW") else (3, 1)
 
 
 def _convolved_back(op):
-    """The gradient of a convolution for its images, or for its filter."""
+    """Returns the operations of the gradient of a convolution for its images or its filter."""
     images, filter_ = (
         (op.outputs[0], op.inputs[1])
         if op.type.endswith("Input")
@@ -70,7 +72,8 @@ def _convolved_back(op):
 
 
 def _pooled(tensor, each=1, more=0):
-    """So many for each element of each window, and some for the window."""
+    """Returns the operations of a pooling: `each` per element of each window, and `more` per
+    window."""
     return lambda op: _count(tensor(op)) * (math.prod(op.get_attr("ksize")) * each + more)
 
 
@@ -119,7 +122,6 @@ FLOPS = {  # op -> a function of an operation
 
 
 def flops(operation):
-    """The float operations of an operation, 0 where none are counted; Unknown: for want of a
-    shape."""
+    """Returns the number of float operations of an operation, 0 for ops that are not counted."""
     count = FLOPS.get(operation.type)
     return count(operation) if count else 0

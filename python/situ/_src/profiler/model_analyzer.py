@@ -72,7 +72,7 @@ def _timeline(path, steps, step):
 
 
 def _write(options, report):
-    """Gives a report to whom the options say."""
+    """Writes a report to the output that the options select."""
     where, _, more = options["output"].partition(":")
     if where == "stdout":
         sys.stdout.write(
@@ -129,8 +129,8 @@ def _show(graph, steps, log, view, options):
     v1=("profiler.profile", "contrib.tfprof.model_analyzer.profile"),
 )
 def profile(graph=None, run_meta=None, op_log=None, cmd="scope", options=None):
-    """Prints what a graph has (parameters, float operations) and what a traced run of it took;
-    returns the same: total_parameters, total_float_ops, children."""
+    """Prints the parameters and float operations of a graph, and the times and memory of a
+    traced run; returns them as a message: total_parameters, total_float_ops, children."""
     if options is None:
         options = ProfileOptionBuilder.trainable_variables_parameter()
     return _show(
@@ -146,7 +146,7 @@ def profile(graph=None, run_meta=None, op_log=None, cmd="scope", options=None):
 def print_model_analysis(
     graph, run_meta=None, op_log=None, tfprof_cmd="scope", tfprof_options=None
 ):
-    """tf.profiler.profile as it was called first."""
+    """Profiles a graph: the name of tf.profiler.profile in the first versions."""
     return profile(graph, run_meta, op_log, tfprof_cmd, tfprof_options)
 
 
@@ -162,24 +162,24 @@ class Profiler:
         self._log, self._steps = op_log, {}
 
     def add_step(self, step, run_meta):
-        """Takes what a traced run did, under a number."""
+        """Adds the RunMetadata of a step."""
         self._steps[int(step)] = run_meta
 
     def _profile(self, view, options):
         return _show(self._graph, self._steps, self._log, view, options)
 
     def profile_name_scope(self, options):
-        """By names of scopes."""
+        """Profiles by name scope."""
         return self._profile("scope", options)
 
     def profile_graph(self, options):
-        """By what reads what."""
+        """Profiles by the dependencies of operations."""
         return self._profile("graph", options)
 
     def profile_operations(self, options):
-        """By ops."""
+        """Profiles by op."""
         return self._profile("op", options)
 
     def profile_python(self, options):
-        """By lines of the program, which situ does not keep: an error that says so."""
+        """Raises an error: situ does not record the source lines of operations."""
         return self._profile("code", options)

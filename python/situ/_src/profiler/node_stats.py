@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""node_stats.py: what a profile knows of each operation: shapes, float operations, times."""
+"""node_stats.py: the statistics of each operation in a profile: shapes, float operations, times."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ ROOT, SCOPE = "_TFProfRoot", "_kTFScopeParent"  # names as TensorFlow's reports 
 
 
 class Node:
-    """A line of a profile. `own` and `total` map fields to numbers; `vague`: what it made is not
-    known in bytes, or what something below it made."""
+    """A node of a profile. `own` and `total` map fields to numbers; `vague`: the output bytes of
+    the node or of one below it are not known."""
 
     def __init__(self, name, op=SCOPE, shape=None, inputs=(), reads=()):
         self.name, self.op, self.types, self.shape = name, op, {op}, shape
@@ -26,7 +26,8 @@ class Node:
 
 
 def _shape(operation):
-    """The attribute `shape`, of variables and placeholders: a list with -1 for what is open."""
+    """Returns the attribute `shape` of variables and placeholders: a list with -1 for unknown
+    sizes."""
     try:
         shape = operation.get_attr("shape")
     except ValueError:
@@ -38,7 +39,7 @@ def _shape(operation):
 
 
 def _bytes(operation):
-    """Bytes of the outputs, None where a shape is not known."""
+    """Returns the bytes of the outputs, None if a shape is not known."""
     total = 0
     for tensor in operation.outputs:
         count = tensor_shape.as_shape(tensor.shape).num_elements()
@@ -56,7 +57,7 @@ def _product(sizes):
 
 
 def read_graph(graph, log, quiet):
-    """Nodes by name, of all operations; `log` is an OpLogProto, or None."""
+    """Returns the nodes of all operations by name; `log` is an OpLogProto, or None."""
     nodes, open_shapes = {}, 0
     for operation in graph.get_operations():
         shape = _shape(operation)
@@ -88,7 +89,7 @@ def read_graph(graph, log, quiet):
 
 
 def read_step(run_meta):
-    """Name -> [(device, nanoseconds, op)] of what a traced run did."""
+    """Returns a dictionary from names to [(device, nanoseconds, op)] of a traced step."""
     done = {}
     for device in run_meta.step_stats.dev_stats:
         for stat in device.node_stats:
@@ -100,7 +101,7 @@ def read_step(run_meta):
 
 
 def add_times(nodes, graph, steps, step):
-    """Puts the times of a step into nodes; step -1: of all, in the middle."""
+    """Adds the times of a step to the nodes; step -1: the mean of all steps."""
     chosen = list(steps.values()) if step < 0 else [steps[step]] if step in steps else []
     for name in dict.fromkeys(name for done in chosen for name in done):
         ran = [done[name] for done in chosen if name in done]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""option_builder.py: what a profile shows: tf.profiler.ProfileOptionBuilder."""
+"""option_builder.py: the options of a profile: tf.profiler.ProfileOptionBuilder."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FIELDS = {
     "float_ops": "float_ops",
     "occurrence": "run_count",
 }
-# Every option, as it is where nobody says anything, in the order in which they are printed.
+# The default of every option, in the order in which they are printed.
 DEFAULTS = {
     "max_depth": 10,
     **{"min_" + word: 0 for word in FIELDS},
@@ -38,7 +38,7 @@ DEFAULTS = {
 
 
 def _options(**kwargs):
-    """Options that show everything, but for some."""
+    """Returns options that show everything, except for the given ones."""
     every = {
         "account_type_regexes": [".*"],
         "start_name_regexes": [".*"],
@@ -51,7 +51,7 @@ def _options(**kwargs):
 
 @export("python.profiler.option_builder.ProfileOptionBuilder", v1="profiler.ProfileOptionBuilder")
 class ProfileOptionBuilder:
-    """Makes options of a profile: calls that change some of them, then build()."""
+    """Builds the options of a profile: methods that change options, then build()."""
 
     def __init__(self, options=None):
         self._options = (
@@ -62,12 +62,12 @@ class ProfileOptionBuilder:
 
     @staticmethod
     def trainable_variables_parameter():
-        """How many parameters the trainable variables have."""
+        """Returns options for the number of parameters of the trainable variables."""
         return _options(account_type_regexes=[TRAINABLE], select=["params"])
 
     @staticmethod
     def float_operation():
-        """How many float operations a model makes."""
+        """Returns options for the number of float operations."""
         return _options(min_float_ops=1, order_by="float_ops", select=["float_ops"])
 
     @staticmethod
@@ -80,7 +80,7 @@ class ProfileOptionBuilder:
         min_residual_bytes=0,
         min_output_bytes=0,
     ):
-        """How long operations took, and the bytes that they made."""
+        """Returns options for the times and output bytes of operations, above these limits."""
         return _options(
             min_bytes=min_bytes,
             min_peak_bytes=min_peak_bytes,
@@ -94,7 +94,7 @@ class ProfileOptionBuilder:
         )
 
     def build(self):
-        """The options, a dict."""
+        """Returns the options as a dictionary."""
         return copy.deepcopy(self._options)
 
     def _with(self, **kwargs):
@@ -102,13 +102,13 @@ class ProfileOptionBuilder:
         return self
 
     def with_max_depth(self, max_depth):
-        """Shows so many levels; in the view of ops so many ops."""
+        """Limits the depth of the tree; in the view of ops, the number of ops."""
         return self._with(max_depth=max_depth)
 
     def with_min_memory(
         self, min_bytes=0, min_peak_bytes=0, min_residual_bytes=0, min_output_bytes=0
     ):
-        """Shows what has at least so many bytes."""
+        """Shows only nodes with at least these numbers of bytes."""
         return self._with(
             min_bytes=min_bytes,
             min_peak_bytes=min_peak_bytes,
@@ -117,7 +117,7 @@ class ProfileOptionBuilder:
         )
 
     def with_min_execution_time(self, min_micros=0, min_accelerator_micros=0, min_cpu_micros=0):
-        """Shows what took at least so long."""
+        """Shows only nodes with at least these execution times."""
         return self._with(
             min_micros=min_micros,
             min_accelerator_micros=min_accelerator_micros,
@@ -125,20 +125,20 @@ class ProfileOptionBuilder:
         )
 
     def with_min_parameters(self, min_params):
-        """Shows what has at least so many parameters."""
+        """Shows only nodes with at least this number of parameters."""
         return self._with(min_params=min_params)
 
     def with_min_occurrence(self, min_occurrence):
-        """Shows what occurs at least so often."""
+        """Shows only ops with at least this number of occurrences."""
         return self._with(min_occurrence=min_occurrence)
 
     def with_min_float_operations(self, min_float_ops):
-        """Shows what makes at least so many float operations."""
+        """Shows only nodes with at least this number of float operations."""
         return self._with(min_float_ops=min_float_ops)
 
     def with_accounted_types(self, account_type_regexes):
-        """Counts operations only one of whose types matches: the op, the device, what a variable
-        is."""
+        """Counts only operations with a type that matches: the op, the device, or the kind of
+        variable."""
         return self._with(account_type_regexes=account_type_regexes)
 
     def with_node_names(
@@ -148,7 +148,8 @@ class ProfileOptionBuilder:
         hide_name_regexes=None,
         trim_name_regexes=None,
     ):
-        """Begins at some names, shows some, hides some, ends at some."""
+        """Selects nodes by name: where the tree starts, which nodes are shown or hidden, and
+        where it ends."""
         kwargs = {
             "start_name_regexes": start_name_regexes,
             "show_name_regexes": show_name_regexes,
@@ -158,7 +159,7 @@ class ProfileOptionBuilder:
         return self._with(**{k: v for k, v in kwargs.items() if v is not None})
 
     def account_displayed_op_only(self, is_true):
-        """Whether sums leave out what is not shown."""
+        """Sets whether totals include only the displayed nodes."""
         return self._with(account_displayed_op_only=is_true)
 
     def with_empty_output(self):
@@ -179,19 +180,19 @@ class ProfileOptionBuilder:
         return self._with(output=f"pprof:outfile={pprof_file}")
 
     def order_by(self, attribute):
-        """What comes first: by name, or the largest."""
+        """Sets the order of nodes: by name, or a field, the largest first."""
         return self._with(order_by=attribute)
 
     def select(self, attributes):
-        """What is told of each operation."""
+        """Sets the fields to print."""
         return self._with(select=attributes)
 
     def with_step(self, step):
-        """Of which step times are told; -1: of all, in the middle."""
+        """Selects the step whose times are printed; -1: the mean of all steps."""
         return self._with(step=step)
 
 
-# As programs of the first versions name them.
+# The names of these options in the first versions.
 V1.update(
     {
         "contrib.tfprof.model_analyzer." + name: options
@@ -208,7 +209,8 @@ V1.update(
 
 
 def complete(options):
-    """All options, with what is not given; `dump_to_file` is the old word for a file."""
+    """Returns all options with defaults for those not given; `dump_to_file` is the former name
+    of file output."""
     given = dict(DEFAULTS, **{k: v for k, v in options.items() if k in DEFAULTS})
     if options.get("dump_to_file"):
         given["output"] = f"file:outfile={options['dump_to_file']}"
@@ -225,7 +227,7 @@ def complete(options):
 
 
 def as_text(options):
-    """The options as a profile prints them."""
+    """Returns the options as a profile prints them."""
 
     def word(name, value):
         if isinstance(value, bool):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""report.py: views of a profile as text, with a word on what each number means."""
+"""report.py: formats the views of a profile as text, with an explanation of each column."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ VIEWS = {
 
 
 def chosen(options):
-    """The columns of numbers that are selected."""
+    """Returns the selected columns."""
     return [c for c in COLUMNS if set(c.selected) & set(options["select"])]
 
 
@@ -132,7 +132,7 @@ def _titles(columns, options):
 
 
 def about(view, options):
-    """What the view and its columns are."""
+    """Returns the explanation of a view and its columns."""
     lines = [f"{view}: {VIEWS[view]}"]
     lines += [f"{c.title.lstrip('# ')}: {c.about}" for c in chosen(options)]
     lines += [f"{WORDS[w][0] or w}: {WORDS[w][1]}" for w in WORDS if w in options["select"]]
@@ -165,7 +165,7 @@ def _words(node, options, count):
 
 
 def _row(node, options):
-    """A line of a tree: own number/number with all that is below."""
+    """Formats a line of a tree: own number/total number."""
     parts = []
     for column in chosen(options):
         if column.field == "parameters" and node.shape:
@@ -183,7 +183,7 @@ def _row(node, options):
 
 
 def tree(root, options):
-    """A tree as text."""
+    """Formats a tree."""
     lines, stack = [_titles(chosen(options), options)], [(root, 0)]
     while stack:
         node, indent = stack.pop()
@@ -193,7 +193,7 @@ def tree(root, options):
 
 
 def ops(root, shown, options):
-    """The view of ops as text: of all the part that is left, and its own part."""
+    """Formats the view of ops: for each op its totals and its own numbers."""
     columns = sorted(chosen(options), key=lambda c: c.field in ("parameters", "float_ops"))
     options = {**options, "select": [w for w in options["select"] if w != "input_shapes"]}
     lines = [_titles(columns, options).replace("op count", "op occurrence")]
@@ -202,7 +202,7 @@ def ops(root, shown, options):
         for column in columns:
             own, total = node.own[column.field], node.total[column.field]
             every = root.total[column.field]
-            # Bytes that an op has not made have no part in the whole.
+            # A node without output bytes has no percentage.
             with_rest = total if own or column.form is not memory else 0
             unit = {"parameters": " params", "float_ops": " float_ops"}.get(column.field, "")
             text = (

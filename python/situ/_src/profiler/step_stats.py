@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""step_stats.py: what a traced run did, as RunMetadata has it, and as a Chrome trace: Timeline."""
+"""step_stats.py: traced runs as RunMetadata, and as Chrome traces (Timeline)."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def fill_costs(costs, records, graph):
 
 
 def partitions(session):
-    """A GraphDef per device that has nodes."""
+    """Returns a GraphDef per device with nodes."""
     places, parts = session._places(), {}
     for node in session.graph.as_graph_def().node:
         node.device = places.get(node.name, node.device)
@@ -162,7 +162,8 @@ class _ChromeTrace:
 
 
 class Timeline:
-    """Timeline(run_metadata.step_stats).generate_chrome_trace_format()"""
+    """Converts step_stats to a Chrome trace:
+    Timeline(run_metadata.step_stats).generate_chrome_trace_format()."""
 
     def __init__(self, step_stats, graph=None):
         del graph  # the labels of step_stats have the inputs of nodes
@@ -275,7 +276,7 @@ class Timeline:
 
 
 def _parse(label):
-    """(op, names of its inputs) of "name = Op(a, b)"."""
+    """Parses "name = Op(a, b)" to (op, names of its inputs)."""
     call = label.partition(" = ")[2].partition(" #")[0]
     op, _, inputs = call.partition("(")
     return op, [i for i in inputs.rstrip(")").split(", ") if i]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""views.py: the views of a profile: by names of scopes, by inputs, by ops."""
+"""views.py: the views of a profile: by name scope, by dependency, by op."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 from situ._src.profiler.node_stats import ROOT, Node
 from situ._src.profiler.option_builder import FIELDS
 
-# Fields whose limits are no reason to hide what is not known of a node.
+# Fields whose minimum does not hide nodes with unknown values.
 BYTES = ("requested_bytes", "peak_bytes", "residual_bytes", "output_bytes")
 NEVER_KNOWN = ("peak_bytes", "residual_bytes")
 
@@ -23,7 +23,7 @@ def _accounted(node, options):
 
 
 def scope_tree(nodes):
-    """Nodes under those that stand for their scopes."""
+    """Returns the nodes as a tree by name scope."""
     every = dict(nodes)
     for name in nodes:
         while "/" in name:
@@ -37,7 +37,7 @@ def scope_tree(nodes):
 
 
 def graph_tree(nodes):
-    """Nodes under one of those that read them, each once."""
+    """Returns the nodes as a tree by dependency, each under one of its consumers."""
     root, read = Node(ROOT), {name for node in nodes.values() for name in node.reads}
     stack, seen = [(nodes[n], root) for n in sorted(nodes, reverse=True) if n not in read], set()
     while stack:
@@ -51,7 +51,7 @@ def graph_tree(nodes):
 
 
 def _down(root):
-    """All nodes, those above first; a tree may be deeper than Python calls may be."""
+    """Returns all nodes, parents first; without recursion, because the tree may be deep."""
     order, stack = [], [root]
     while stack:
         node = stack.pop()
@@ -71,7 +71,7 @@ def _add_up(node, below):
 
 
 def _account(root, options, keep_parents):
-    """Leaves only nodes that count, and, with keep_parents, what is above them."""
+    """Removes nodes that are not counted; with keep_parents, ancestors of counted nodes stay."""
     given = {}
     for node in reversed(_down(root)):
         below = [n for child in node.children for n in given[child.name]]
@@ -84,7 +84,7 @@ def _account(root, options, keep_parents):
 
 
 def _start(root, regexes):
-    """Lets the tree begin at nodes whose names match."""
+    """Starts the tree at nodes whose names match."""
     if ".*" in regexes:
         return
     found, stack = [], list(reversed(root.children))
@@ -137,7 +137,7 @@ def _ordered(nodes, options):
 
 
 def show_tree(root, options, keep_parents):
-    """The tree as it is shown: totals and depths are set; children are those that are shown."""
+    """Returns the tree to display, with totals and depths."""
     _account(root, options, keep_parents)
     _start(root, options["start_name_regexes"])
     root.depth, order, stack = 1, [], [root]
@@ -162,7 +162,7 @@ def show_tree(root, options, keep_parents):
 
 
 def _by_op(nodes, options):
-    """One node for each op, of the operations that count."""
+    """Returns one node per op, with the sums of its operations."""
     kinds = {}
     for node in nodes.values():
         if not _accounted(node, options):
@@ -178,7 +178,7 @@ def _by_op(nodes, options):
 
 
 def _chain(nodes):
-    """Totals of nodes in a row: each has those behind it in its own."""
+    """Sets the totals of a list of nodes: each includes the nodes after it."""
     behind = []
     for node in reversed(nodes):
         _add_up(node, behind)
@@ -186,7 +186,7 @@ def _chain(nodes):
 
 
 def show_ops(nodes, options):
-    """(root, the ops that are shown); totals go on to the last of them."""
+    """Returns (root, displayed ops); totals accumulate from the last one."""
     root, kinds = Node(ROOT), _by_op(nodes, options)
     for kind in kinds:
         _add_up(kind, [])

@@ -102,7 +102,7 @@ class Watch:
         """Reports now if the source decides; otherwise watches the parsers and reports at exit."""
         reads = any(self._has(pattern) for pattern in (_ARGV, _PARSERS, _FORWARDERS))
         if not reads and not self.program.startswith("-m "):  # the source of a module is incomplete
-            self._report(self.options, "which does not look at its arguments")
+            self._report(self.options, "which does not read its arguments")
             return
         sys.argv = _RecordedArgv(sys.argv)
         sys.argv.options = self.options
@@ -110,12 +110,12 @@ class Watch:
         self._watch_flags()
         atexit.register(self._end)
 
-    def _report(self, options, why="which does not know it"):
+    def _report(self, options, why="which has no such option"):
         text = " ".join(o.text for o in options if not o.is_reported)
         if text:
             print(
-                f"situ run: {text}: behind {self.program} this is the program's, {why}. "
-                f"For situ: situ run {text} {self.program}",
+                f"situ run: {text}: after {self.program} this is an argument of the program, "
+                f"{why}. For situ: situ run {text} {self.program}",
                 file=sys.stderr,
             )
         for option in options:

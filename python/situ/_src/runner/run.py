@@ -111,7 +111,7 @@ def execute(program):
 def main():
     options, words = parse(sys.argv[1:])
     program = find(words)
-    api = options.get("api") or style_detection.style_of_program(program)
+    api = options.get("api") or style_detection.style_of(program)
     if "check" in options:
         sys.exit(style_detection.report(program, api))
     sys.argv = program.argv

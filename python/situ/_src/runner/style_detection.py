@@ -10,7 +10,6 @@ import types
 
 from situ._src.framework import style
 from situ._src.runner import import_hook, packages
-from situ._src.runner.program import Program
 
 _OWN = os.path.abspath(__file__)
 
@@ -263,12 +262,7 @@ def _chooses_v1(tree):
     return (first[1] + ".").startswith("situ.compat.v1.")
 
 
-def style_of(path, source):
-    """Returns the style of a script; see style_of_program."""
-    return style_of_program(Program(path, source, []))
-
-
-def style_of_program(program):
+def style_of(program):
     """Returns 'v1' if the program uses names of graph style, else 'v2'."""
     if program.notebook and program.notebook.asks_for_graph_style():
         return "v1"

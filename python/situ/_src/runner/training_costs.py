@@ -17,8 +17,8 @@ _tapes: dict = {}  # set of variables -> _Tape
 
 
 class _Tape:
-    """How often gradients of a set of variables were computed, their bytes, and the first and last
-    time."""
+    """Statistics of the gradients of a set of variables: number of computations, bytes, first
+    and last time."""
 
     seen = 0  # count over all tapes
 

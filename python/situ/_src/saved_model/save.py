@@ -79,7 +79,8 @@ def _argument(value):
 
 
 def _gradient_nodes(graph, operation, function):
-    """Traces a gradient function into the graph: its nodes, what arrives, what it gives."""
+    """Traces a gradient function into the graph: its nodes, its incoming gradients and its
+    results."""
     back, sources = function if isinstance(function, tuple) else (function, operation.inputs)
     before = {o.name for o in graph.get_operations()}
     with graph.as_default(), graph.control_dependencies(None):
@@ -257,7 +258,7 @@ def _default(obj):
 
 
 def _serves(outputs):
-    """Whether these outputs are what a signature may give: tensors, in a list or by name."""
+    """Returns whether outputs are valid for a signature: tensors, in a list or by name."""
     if isinstance(outputs, dict):
         outputs = list(outputs.values())
     some = outputs if isinstance(outputs, (list, tuple)) else [outputs]
@@ -296,7 +297,7 @@ def save(obj, export_dir, signatures=None, options=None):
 
 
 def _of_strings(key, array):
-    """Returns the arrays that stand for an array of strings: all bytes, and the lengths."""
+    """Returns the arrays that encode an array of strings: all bytes, and the lengths."""
     items = [bytes(item) for item in array.ravel().tolist()]
     lengths = numpy.array([len(item) for item in items], numpy.int64).reshape(array.shape)
     return {

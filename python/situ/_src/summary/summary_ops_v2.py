@@ -396,7 +396,7 @@ def should_record_summaries():
 @export(v2="summary.record_if")
 @contextlib.contextmanager
 def record_if(condition):
-    """Summaries are written where the condition, or what it gives, holds."""
+    """Records summaries only if a condition, or the result of a function, is true."""
     before, _state["record"] = _state["record"], condition
     try:
         yield
@@ -415,7 +415,7 @@ def flush(writer=None, name=None):
 
 @export(v2="summary.experimental.set_step")
 def set_step(step):
-    """The step of summaries that say none: a number or a variable."""
+    """The default step of summaries: a number or a variable."""
     _state["step"] = step
 
 

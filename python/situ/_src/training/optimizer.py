@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""optimizer.py: what the optimizers of graph style share: tf.train.Optimizer."""
+"""optimizer.py: tf.train.Optimizer, the base class of the optimizers of graph style."""
 
 import _situ
 from situ._src.framework import api, indexed_slices
@@ -15,7 +15,7 @@ from situ._src.variables.variable import Variable, trainable_variables, variable
 
 
 def gradients(*args, **kwargs):
-    """tf.gradients, wherever it comes from."""
+    """Calls tf.gradients."""
     return (api.BOTH.get("gradients") or api.V1["gradients"])(*args, **kwargs)
 
 
@@ -39,7 +39,7 @@ def _key(var):
 
 @export(v1=("train.Optimizer",))
 class Optimizer:
-    """Changes variables so that a loss becomes smaller. A subclass gives _create_slots, _prepare,
+    """Minimizes a loss by updating variables. A subclass implements _create_slots, _prepare,
     _apply_dense and _finish."""
 
     GATE_NONE, GATE_OP, GATE_GRAPH = 0, 1, 2

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""optimizers.py: tf.train.GradientDescentOptimizer and its like."""
+"""optimizers.py: tf.train.GradientDescentOptimizer and the other optimizers of graph style."""
 
 from situ._src.framework.api import export
 from situ._src.framework.scopes import colocate_with_variable, control_dependencies

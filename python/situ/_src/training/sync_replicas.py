@@ -22,8 +22,8 @@ from situ._src.variables.variable import variable
 
 
 class _ChiefRunner(queue_runner.QueueRunner):
-    """The queue runner of the chief. It waits for gradients, which do not come any more when the
-    workers stop: nobody waits for its thread, which ends with the session."""
+    """The queue runner of the chief. Its thread ends with the session, without being joined: it
+    may wait for gradients of workers that have stopped."""
 
     def create_threads(self, sess, coord=None, daemon=False, start=False):
         del daemon  # it must not keep the process alive

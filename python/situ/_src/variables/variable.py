@@ -10,7 +10,7 @@ import inspect
 import threading
 
 import _situ
-from situ._src.framework import style, tensor_shape
+from situ._src.framework import style
 from situ._src.framework.api import OPS, export
 from situ._src.framework.dtypes import ALL
 from situ._src.framework.graph import GraphKeys, get_default_graph
@@ -447,7 +447,3 @@ def global_variables_initializer():
 def local_variables_initializer():
     """Returns an operation that initializes all local variables."""
     return variables_initializer(local_variables())
-
-
-def shape_of_variable(variable_):
-    return tensor_shape.as_shape(variable_.shape)

@@ -411,7 +411,7 @@ def get_variable(
     synchronization=None,
     aggregation=None,
 ):
-    """The variable of that name in the scope: a new one, or (with reuse) the one that is there."""
+    """Returns the variable of that name in the scope, which is created or (with reuse) exists."""
     return get_variable_scope().get_variable(
         None,
         name,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""common.py: what the networks of tf.keras.applications share: their input, their end, their
-weights, what is done to images before, and the names of the classes of ImageNet."""
+"""common.py: code that the networks of tf.keras.applications share: input layer, classifier,
+weights, preprocessing, and the names of the ImageNet classes."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def finished(inputs, x, name, weights, files, include_top):
     return result
 
 
-# Images before a network sees them
+# Preprocessing
 
 
 def _scale_pixels(x, mode, data_format):

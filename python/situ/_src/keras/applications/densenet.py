@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""densenet.py: networks whose layers see all layers before them (Huang and others, 2016)."""
+"""densenet.py: DenseNet: each layer reads the outputs of all previous layers of its block (Huang
+and others, 2016)."""
 
 from situ._src.keras.applications import common
 from situ._src.keras.applications.common import layers, named

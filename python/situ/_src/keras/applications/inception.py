@@ -159,7 +159,7 @@ def InceptionResNetV2(
     classes=1000,
     classifier_activation="softmax",
 ):
-    """Mixed blocks with short ways past them."""
+    """Builds mixed blocks with residual connections."""
     common.check(weights, include_top, classes)
     inputs = common.image_input(input_tensor, input_shape, 299, 75, include_top, weights)
     x = _stem(inputs)

@@ -22,7 +22,7 @@ def _shown_rows(input_shape, inputs):
 
 
 def correct_pad(x, size):
-    """Margins that let a window with stride 2 see what it would with "same"."""
+    """Returns the padding with which a "valid" window of stride 2 equals a "same" one."""
     first = context.setting("format") == "channels_first"
     shape = x.shape.as_list()[2:4] if first else x.shape.as_list()[1:3]
     less = [1 if n is None else 1 - n % 2 for n in shape]

@@ -14,7 +14,7 @@ def _relu(x, name):
 
 
 def _block1(x, filters, stride, has_shortcut, name):
-    """A block whose activation comes last."""
+    """Builds a residual block with the activation after the addition (version 1)."""
     before = x
     if has_shortcut:
         before = layers().Conv2D(4 * filters, 1, strides=stride, name=name + "_0_conv")(x)
@@ -28,7 +28,7 @@ def _block1(x, filters, stride, has_shortcut, name):
 
 
 def _block2(x, filters, stride, has_shortcut, name):
-    """A block whose activation comes first."""
+    """Builds a residual block with the activation before the convolutions (version 2)."""
     ready = _relu(_norm(x, name + "_preact_bn"), name + "_preact_relu")
     if has_shortcut:
         before = layers().Conv2D(4 * filters, 1, strides=stride, name=name + "_0_conv")(ready)
@@ -73,7 +73,7 @@ def _resnet(
     classes,
     classifier_activation,
 ):
-    """`early`: the activation comes before the convolutions of a block."""
+    """Builds a ResNet; `early`: blocks of version 2."""
     common.check(weights, include_top, classes)
     inputs = common.image_input(input_tensor, input_shape, 224, 32, include_top, weights)
     x = layers().ZeroPadding2D(((3, 3), (3, 3)), name="conv1_pad")(inputs)

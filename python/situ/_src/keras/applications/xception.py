@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""xception.py: Xception: separable convolutions with short ways past them (Chollet, 2016)."""
+"""xception.py: Xception: separable convolutions with residual connections (Chollet, 2016)."""
 
 from __future__ import annotations
 
