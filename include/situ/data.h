@@ -159,6 +159,10 @@ SITU_API situ_status situ_iterator_next(situ_iterator *iterator, situ_tensor **c
  * the first to call it. */
 SITU_API void situ_iterator_log_placement(situ_iterator *iterator);
 
+/* Fails if a function of elements depends on state that situ_iterator_save does not save: random
+ * ops, variables, callbacks. */
+SITU_API situ_status situ_iterator_check_state(situ_iterator *iterator) SITU_MUST_USE;
+
 /* Saves the position of an iterator as a vector, for situ_iterator_restore of an iterator over an
  * equal data set. Elements are not saved: restore skips as many as were read, with the same seeds,
  * and calls functions of elements only where they have state. */

@@ -370,14 +370,21 @@ static PyObject *iterator_handle(PyObject *object, PyObject *none) {
   return status ? errors_raise(status, NULL) : tensor_wrap(handle);
 }
 
-/* save(): returns the position as a tensor. */
-static PyObject *iterator_save(PyObject *object, PyObject *none) {
-  (void)none;
+/* position(check): returns the position as a tensor. If `check`, functions of elements must not
+ * depend on other state. */
+static PyObject *iterator_save(PyObject *object, PyObject *check) {
   struct iterator_object *self = (struct iterator_object *)object;
   situ_tensor *saved = NULL;
   if (!self->iterator) return PyErr_Format(PyExc_ValueError, "the iterator is closed");
-  situ_status status;
-  WITHOUT_GIL(status = situ_iterator_save(self->iterator, &saved));
+  const int checks = PyObject_IsTrue(check);
+  if (checks < 0) return NULL;
+  situ_status status = NULL;
+  if (checks) {
+    WITHOUT_GIL(status = situ_iterator_check_state(self->iterator));
+  }
+  if (!status) {
+    WITHOUT_GIL(status = situ_iterator_save(self->iterator, &saved));
+  }
   return status ? errors_raise(status, NULL) : tensor_wrap(saved);
 }
 
@@ -428,7 +435,7 @@ static void iterator_dealloc(PyObject *object) {
 static PyMethodDef iterator_methods[] = {
     {"close", iterator_close, METH_NOARGS, "Stops the threads of the iterator."},
     {"handle", iterator_handle, METH_NOARGS, "Returns a resource handle of the iterator."},
-    {"save", iterator_save, METH_NOARGS, "Returns the position of the iterator as a tensor."},
+    {"position", iterator_save, METH_O, "Returns the position of the iterator as a tensor."},
     {"restore", iterator_restore, METH_O, "Continues at a saved position."},
     {NULL, NULL, 0, NULL}};
 

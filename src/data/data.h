@@ -195,6 +195,10 @@ struct seed_record *iterator_state_seeds(struct iteration *iteration, const situ
 /* Frees the sessions and seed records of an iteration. */
 void iterator_state_clear(struct iteration *iteration);
 
+/* Applies the policy if a function of the data sets below a root depends on state outside of the
+ * iterator. */
+situ_status iterator_state_check(const situ_dataset *root, enum state_policy policy) SITU_MUST_USE;
+
 /* Save a position as a vector, restore the seeds of an iteration from it, and skip to it. */
 situ_status iterator_state_save(struct iteration *iteration, situ_dataset *root, bool share_state,
                                 struct iterator_position position, situ_tensor **out) SITU_MUST_USE;
@@ -233,6 +237,9 @@ void transform_release_sessions(struct iteration *iteration);
 
 /* Returns whether the function is stateless, so that calls may be skipped. */
 bool transform_is_plain(const situ_transform *transform);
+
+/* Returns the op of a function that depends on state outside of the iterator, or NULL. */
+const struct op_def *transform_outer_state(const situ_transform *transform);
 int transform_inputs(const situ_transform *transform);
 int transform_outputs(const situ_transform *transform);
 

@@ -149,7 +149,20 @@ static situ_status count(situ_tensor *handle, int64_t *out) {
   return NULL;
 }
 
-const struct iterator_table iterator_table = {&iterator_resource, create, start, bind, count, next};
+static situ_status save(struct resource *resource, enum state_policy policy, situ_tensor **out) {
+  situ_iterator *iterator = (situ_iterator *)resource;
+  pthread_mutex_lock(&iterator->lock);
+  const situ_status status = iterator_state_check(iterator->dataset, policy);
+  pthread_mutex_unlock(&iterator->lock);
+  return status ? status : situ_iterator_save(iterator, out);
+}
+
+static situ_status restore(struct resource *resource, const situ_tensor *saved) {
+  return situ_iterator_restore((situ_iterator *)resource, saved);
+}
+
+const struct iterator_table iterator_table = {
+    &iterator_resource, create, start, bind, count, next, save, restore};
 
 situ_status situ_iterator_create(situ_dataset *dataset, situ_tensor *const *arguments,
                                  int n_arguments, situ_iterator **out) {
@@ -181,6 +194,14 @@ situ_status situ_iterator_next(situ_iterator *iterator, situ_tensor **components
 
 void situ_iterator_log_placement(situ_iterator *iterator) {
   if (iterator) atomic_store(&iterator->iteration.log_placement, true);
+}
+
+situ_status situ_iterator_check_state(situ_iterator *iterator) {
+  if (!iterator) return INVALID("situ_iterator_check_state: the iterator is NULL.");
+  pthread_mutex_lock(&iterator->lock);
+  const situ_status status = iterator_state_check(iterator->dataset, STATE_FAIL);
+  pthread_mutex_unlock(&iterator->lock);
+  return status;
 }
 
 situ_status situ_iterator_save(situ_iterator *iterator, situ_tensor **out) {

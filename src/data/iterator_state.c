@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "data/data.h"
 #include "data/rng.h"
 #include "tensor/tensor.h"
@@ -55,6 +56,28 @@ static int64_t index_of(const situ_dataset *root, const situ_dataset *dataset) {
   struct search search = {.wanted = dataset};
   visit(root, &search);
   return search.found ? search.at : -1;
+}
+
+/* Returns the first op of the functions of data sets that depends on outer state, or NULL. */
+static const struct op_def *outer_state(const situ_dataset *dataset) {
+  const struct op_def *found = NULL;
+  if (!dataset) return NULL;
+  for (int i = 0; i < dataset->spec.n_inputs && !found; i++)
+    found = outer_state(dataset->spec.inputs[i]);
+  if (!found && dataset->spec.transform) found = transform_outer_state(dataset->spec.transform);
+  return found ? found : outer_state(dataset->spec.inner);
+}
+
+situ_status iterator_state_check(const situ_dataset *root, enum state_policy policy) {
+  const struct op_def *op = policy == STATE_IGNORE ? NULL : outer_state(root);
+  if (op && policy == STATE_FAIL)
+    return situ_status_create(
+        SITU_FAILED_PRECONDITION,
+        "The position of an iterator cannot be saved: %s is stateful. The "
+        "option experimental_external_state_policy of the data set allows it.",
+        op->name);
+  if (op) log_warn("Saving the position of an iterator ignores the state of %s.", op->name);
+  return NULL;
 }
 
 static situ_status serialize(const struct iteration *iteration, const situ_dataset *root,

@@ -57,6 +57,20 @@ static bool is_seeded(const situ_graph *graph) {
   return false;
 }
 
+static const struct op_def *outer_state(const situ_graph *graph) {
+  GRAPH_GUARD(graph);
+  for (int i = 0; i < graph->n_nodes; i++)
+    if (iterator_op_has_state(graph->nodes[i]->schema->op)) return graph->nodes[i]->schema->op;
+  const struct op_def *found = NULL;
+  for (int i = 0; i < graph->n_functions && !found; i++)
+    found = outer_state(graph->functions[i]->graph);
+  return found;
+}
+
+const struct op_def *transform_outer_state(const situ_transform *transform) {
+  return outer_state(transform->graph);
+}
+
 static situ_status create_session(const situ_transform *transform, situ_session **out) {
   const situ_config config = {.allow_soft_placement = true};
   return situ_session_create(transform->graph, &config, out);

@@ -13,6 +13,12 @@ def values(iterator, most=100):
     return [np.asarray(x).tolist() for _, x in zip(range(most), iterator)]
 
 
+def ignoring():
+    options = tf.data.Options()
+    options.experimental_external_state_policy = tf.data.experimental.ExternalStatePolicy.IGNORE
+    return options
+
+
 def bad_at_three(x):
     return tf.debugging.check_numerics(1.0 / tf.cast(x - 3, tf.float32), "three")
 
@@ -27,7 +33,9 @@ PIPELINES = {
         Dataset.range(20).shuffle(20).repeat().map(lambda x: x + 1, AUTOTUNE).batch(3).prefetch(2)
     ),
     "batches": lambda: Dataset.range(50).batch(4, drop_remainder=True).map(tf.reduce_sum, 2),
-    "random": lambda: Dataset.range(20).map(lambda x: tf.random.uniform([], seed=4)),
+    "random": lambda: (
+        Dataset.range(20).map(lambda x: tf.random.uniform([], seed=4)).with_options(ignoring())
+    ),
     "inner": lambda: Dataset.range(6).flat_map(lambda x: Dataset.range(6).shuffle(6)),
     "turns": lambda: Dataset.range(6).interleave(lambda x: Dataset.range(x).shuffle(3), 3, 2),
     "several": lambda: Dataset.sample_from_datasets([Dataset.range(30), Dataset.range(50, 80)]),
@@ -58,7 +66,7 @@ def test_the_same_elements_follow(name, taken):
 
 
 def test_elements_that_failed_are_passed_by():
-    data = Dataset.range(8).map(bad_at_three).batch(2)
+    data = Dataset.range(8).map(bad_at_three).batch(2).with_options(ignoring())
     iterator, failed = iter(data), 0
     for _ in range(3):
         try:
@@ -95,3 +103,20 @@ def test_states_of_others_are_refused():
         with pytest.raises(tf.errors.InvalidArgumentError, match=words):
             iterator.restore(state)
         assert values(iterator, 2) == [0, 1]
+
+
+def test_functions_with_outer_state_are_not_saved_unless_allowed():
+    random = Dataset.range(3).map(lambda x: tf.random.uniform([], seed=4))
+    nested = Dataset.range(3).flat_map(lambda x: random)
+    for dataset in (random, nested, random.batch(2)):
+        with pytest.raises(tf.errors.FailedPreconditionError, match="RandomUniform is stateful"):
+            iter(dataset).save()
+        iter(dataset.with_options(ignoring())).save()
+
+    def assert_positive(x):
+        tf.debugging.Assert(x >= 0, [x])
+        tf.print(x)
+        return x
+
+    checked = Dataset.range(3).map(assert_positive)
+    iter(checked).save()

@@ -212,6 +212,33 @@ static situ_status compute_from_text(struct compute *compute) {
   return resource_handle(iterator, &compute->out[0]);
 }
 
+bool iterator_op_has_state(const struct op_def *op) {
+  static const char *const harmless[] = {"Assert",      "Print",           "PrintV2",
+                                         "DatasetBind", "DatasetConstant", "DatasetSize",
+                                         "Timestamp",   "Placeholder"};
+  for (size_t i = 0; i < COUNT_OF(harmless); i++)
+    if (!strcmp(op->name, harmless[i])) return false;
+  return (op->flags & OP_STATEFUL) && strncmp(op->name, "LookupTable", strlen("LookupTable"));
+}
+
+static situ_status compute_serialize(struct compute *compute) {
+  struct resource *iterator = NULL;
+  TRY(compute_handle(compute, 0, iterator_table.kind, &iterator));
+  const int64_t policy = call_attr(compute->call, "external_state_policy")->integer;
+  return iterator_table.save(iterator, (enum state_policy)policy, &compute->out[0]);
+}
+
+static situ_status compute_deserialize(struct compute *compute) {
+  struct resource *iterator = NULL;
+  TRY(compute_handle(compute, 0, iterator_table.kind, &iterator));
+  return iterator_table.restore(iterator, compute->in[1]);
+}
+
+static situ_status serialized_shape(struct call *call) {
+  call->out[0].shape = SITU_SHAPE(SITU_ANY);
+  return NULL;
+}
+
 #define OP_DEF(op, in, out, attributes, text, kinds, shape_, ...)                             \
   {                                                                                           \
     .name = op, .inputs = in, .outputs = out, .attrs = attributes, .python = "", .doc = text, \
@@ -264,6 +291,14 @@ static const struct op_def op_defs[] = {
            "The only element of a data set; fails if there are none or several.", OP_BLOCKS,
            next_shape, compute_single,
            .args = "metadata: Accepted and ignored; TensorFlow uses it for monitoring."),
+    OP_DEF("SerializeIterator", "resource_handle:resource", "serialized:int64",
+           "external_state_policy:int=0", "The position of an iterator.", 0, serialized_shape,
+           compute_serialize,
+           .args = "external_state_policy: What to do if the functions of elements depend on state "
+                   "outside of the iterator: 0 warns, 1 ignores it, 2 fails."),
+    OP_DEF("DeserializeIterator", "resource_handle:resource serialized:int64", "", "",
+           "Continues at a position of an iterator that SerializeIterator returned.", 0,
+           op_no_shape, compute_deserialize),
     OP_DEF("IteratorToStringHandle", "resource_handle:resource", "string_handle:string", "",
            "The string handle of an iterator, for IteratorFromStringHandleV2.", 0, op_scalar_shape,
            compute_to_text),

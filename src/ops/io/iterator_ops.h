@@ -3,12 +3,19 @@
 #ifndef SITU_OPS_IO_ITERATOR_OPS_H
 #define SITU_OPS_IO_ITERATOR_OPS_H
 
-#include "schema/compute.h"
+#include "schema/op_def.h"
 
 enum {
   START_ONCE = 1,   /* not where it has begun already */
   START_SHARED = 2, /* what data sets keep (orders, caches) is that of all who share them */
 };
+
+/* As tf.data.experimental.ExternalStatePolicy. */
+enum state_policy { STATE_WARN, STATE_IGNORE, STATE_FAIL };
+
+/* Returns whether an op keeps a function of elements from being repeated: it is stateful, and does
+ * more than print, check or refer to data sets. */
+bool iterator_op_has_state(const struct op_def *op);
 
 struct iterator_table {
   const struct resource_kind *kind;
@@ -24,6 +31,10 @@ struct iterator_table {
   /* The next element; the caller's services say when to give up. */
   situ_status (*next)(struct resource *iterator, const struct services *services,
                       situ_tensor **parts, int n, bool *end);
+  /* Save the position as a vector, and continue at a saved one. `policy`: what to do about
+   * functions of elements that depend on state outside of the iterator. */
+  situ_status (*save)(struct resource *iterator, enum state_policy policy, situ_tensor **out);
+  situ_status (*restore)(struct resource *iterator, const situ_tensor *saved);
 };
 extern const struct iterator_table iterator_table;
 

@@ -195,6 +195,9 @@ class Saver:
                 self.saver_def = _scoped(self.saver_def, self._name, prepend_name_scope)
             found = saver_nodes.variables_of(self.saver_def)
             self._variables = {k: _target(v) for k, v in found.items()}
+            self._saveables, self._restores = saver_nodes.saveables_of(
+                self.saver_def, self._variables
+            )
             return
         items = self._var_list
         if items is None:

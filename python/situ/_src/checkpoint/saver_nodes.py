@@ -7,6 +7,7 @@ from __future__ import annotations
 import numpy
 
 from situ._src.checkpoint import sliced_variables
+from situ._src.checkpoint.saveables import SaveableObject, SaveSpec
 from situ._src.framework.api import OPS
 from situ._src.framework.device_spec import DeviceSpec
 from situ._src.framework.dtypes import as_dtype
@@ -226,6 +227,49 @@ def variables_of(saver_def: Any) -> dict:
             if variable is not None:
                 found.setdefault(_text(name), []).append(variable)
     return found
+
+
+def _assigned(operation):
+    """Returns the outputs of RestoreV2 nodes that an operation depends on."""
+    pending, found = list(operation.inputs), []
+    while pending:
+        tensor = pending.pop()
+        if tensor.op.type == "RestoreV2":
+            found.append(tensor)
+        else:
+            pending += tensor.op.inputs
+    return found
+
+
+def saveables_of(saver_def: Any, variables: dict) -> tuple[dict, dict]:
+    """Returns what a saver whose nodes are in the default graph saves besides variables, such as
+    the positions of iterators: SaveableObjects by name; and for each the restored tensors and the
+    operation that restores it.
+
+    Args:
+      saver_def: a SaverDef.
+      variables: the variables by their names in checkpoints.
+    """
+    graph = get_default_graph()
+    saved: dict[str, Any] = {}
+    for save in _saves(graph, saver_def):
+        names = [_text(n) for n in numpy.ravel(constant_value(save.inputs[1]))]
+        saved.update(zip(names, list(save.inputs)[3:]))
+    found: dict = {}
+    restores: dict = {}
+    pending = [graph.get_operation_by_name(saver_def.restore_op_name)]
+    while pending:
+        operation = pending.pop()
+        if operation.type == "NoOp":
+            pending += operation.control_inputs
+            continue
+        tensors = _assigned(operation)
+        keys = [_text(numpy.ravel(constant_value(t.op.inputs[1]))[t.value_index]) for t in tensors]
+        if keys and all(key in saved and key not in variables for key in keys):
+            specs = [SaveSpec(saved[key], "", key) for key in keys]
+            found[keys[0]] = SaveableObject(operation, specs, keys[0])
+            restores[keys[0]] = tensors, operation
+    return found, restores
 
 
 def _text(value):

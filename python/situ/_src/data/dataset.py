@@ -7,7 +7,7 @@ import itertools
 import os
 
 import _situ
-from situ._src.data import padded_batch, structure
+from situ._src.data import native, padded_batch, structure
 from situ._src.data.padded_batch import batched
 from situ._src.data.structure import DatasetSpec, Traced, component, tensor
 from situ._src.framework import errors
@@ -47,11 +47,11 @@ class Dataset:
     """An input pipeline: `Dataset.range(10).map(f).batch(2)`."""
 
     def __init__(self, kind, inputs, params, spec, traced=None, inner=None, **options):
-        self._kind, self._inputs, self._params = kind, tuple(inputs), tuple(params)
+        self._kind, self._from, self._params = kind, tuple(inputs), tuple(params)
         self._spec, self._traced, self._inner, self._options = spec, traced, inner, options
         self._made = None
         values = self._params + tuple(traced.captured if traced else ())
-        self._symbolic = any(i._symbolic for i in self._inputs) or any(
+        self._symbolic = any(i._symbolic for i in self._from) or any(
             isinstance(p, GraphTensor) or structure.is_variable(p) for p in values
         )
         self._root = None
@@ -75,37 +75,26 @@ class Dataset:
     def _build(self, arguments):
         """Returns the native data set; graph tensors and variables become arguments, appended to
         the list."""
+        return self._recipe(arguments).made
+
+    def _recipe(self, arguments):
+        """Returns what the native data set is made of."""
         if self._made is not None:
             return self._made
-        inputs = tuple(i._build(arguments) for i in self._inputs)
-        options = dict(self._options)
-        if self._inner is not None:
-            inside = []
-            options["inner"] = self._inner._build(inside)
-            outputs = inside
-        elif self._traced is not None:
-            outputs = PARTS.flatten(self._traced.result)
-        params = self._params
-        if self._traced is not None and outputs:
-            options["transform"] = self._traced.native(outputs)
-            params += tuple(self._traced.captured)
-        parameters = []
-        for value in params:
-            if isinstance(value, GraphTensor) or structure.is_variable(value):
-                arguments.append(value)
-                parameters.append(len(arguments) - 1)
-            else:
-                parameters.append(value)
-        result = _situ.Dataset(self._kind, inputs, tuple(parameters), **options)
+        result = native.create(self, arguments)
         if not self._symbolic:
             self._made = result
         return result
+
+    def _inputs(self):
+        """Returns the data sets that this one transforms."""
+        return list(self._from)
 
     def _has_effects(self):
         """Returns whether a function of this data set or of an input assigns variables."""
         inner = [] if self._inner is None else [self._inner]
         own = self._traced is not None and self._traced.has_effects
-        return own or any(one._has_effects() for one in (*self._inputs, *inner))
+        return own or any(one._has_effects() for one in (*self._from, *inner))
 
     def _start(self):
         """Returns the native data set and the current values of its arguments."""
@@ -124,7 +113,7 @@ class Dataset:
         """Creates a data set with one element, a structure of tensors."""
         del name  # a name for debugging only
         parts = DATA.map(component, tensors)
-        flat = [_handle(p) if isinstance(p, Dataset) else p for p in PARTS.flatten(parts)]
+        flat = [native.handle(p) if isinstance(p, Dataset) else p for p in PARTS.flatten(parts)]
         return Dataset("Tensor", (), flat, DATA.map(structure.spec_of, parts))
 
     @staticmethod
@@ -597,7 +586,7 @@ class Dataset:
             )
         traced = Traced(map_func, self._spec)
         spec = DATA.map(structure.spec_of, traced.result)
-        traced.datasets_to_tensors(_bind)
+        traced.datasets_to_tensors(native.bind)
         return self._then(
             "Map",
             spec=spec,
@@ -678,7 +667,7 @@ class Dataset:
         from situ._src.data.options import Options, merge_options
 
         own = getattr(self, "_user_options", None)
-        inherited = [one.options() for one in self._inputs] if own is None else [own]
+        inherited = [one.options() for one in self._from] if own is None else [own]
         return merge_options(Options(), *inherited)._freeze()
 
     def _structure(self):
@@ -769,32 +758,9 @@ def _parallel(value):
     return int(value.numpy()) if hasattr(value, "numpy") else int(value)
 
 
-def _handle(dataset):
-    """Returns the handle of a data set as a parameter of another one."""
-    arguments = []
-    made = dataset._build(arguments)
-    if not arguments:
-        return made.handle()
-    return _bind(dataset)
-
-
-def _bind(dataset):
-    """Converts a data set that a function returns to a tensor."""
-    handle, arguments = handle_in_graph(dataset)
-    return op("DatasetBind", handle, arguments)
-
-
 def from_handle(handle, spec):
     """Returns the data set of a handle."""
     return Dataset("Handle", (), [handle], spec, n_components=len(PARTS.flatten(spec)))
-
-
-def handle_in_graph(dataset):
-    """Returns (handle node of a data set, the tensors it needs as arguments)."""
-    arguments = []
-    result = dataset._build(arguments)
-    arguments = [convert_to_tensor(a) for a in arguments]
-    return op("DatasetConstant", value=result.handle()), arguments
 
 
 export("data.Dataset")(Dataset)

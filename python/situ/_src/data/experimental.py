@@ -2,13 +2,13 @@
 """experimental.py: tf.data.experimental and tf.contrib.data."""
 
 import _situ
+from situ._src.data import iterators, native
 from situ._src.data.dataset import (
     AUTOTUNE,
     INFINITE,
     LOG_WARNING,
     UNKNOWN,
     Dataset,
-    _handle,
     from_handle,
     number,
 )
@@ -137,15 +137,15 @@ def at(dataset, index):
     """Returns the element at an index.
 
     Raises:
-      OutOfRangeError: Eagerly, if there is no such element.
+      OutOfRangeError: There is no such element.
     """
-    if _situ.executing_eagerly():
-        index, count = int(index), int(dataset.cardinality())
-        if index < 0 or 0 <= count <= index:
-            raise errors.OutOfRangeError(
-                None, None, f"Index out of range [0, {max(count, 0)}):{index}"
-            )
-    return dataset.skip(index).take(1).get_single_element()
+    rest = dataset.skip(index)
+    if not _situ.executing_eagerly():
+        return iterators.in_function(rest).get_next()
+    for element in rest.take(1):
+        return element
+    count = max(int(dataset.cardinality()), 0)
+    raise errors.OutOfRangeError(None, None, f"Index out of range [0, {count}):{int(index)}")
 
 
 @export("data.experimental.from_list")
@@ -240,7 +240,7 @@ def to_variant(dataset):
     Args:
       dataset: a tf.data.Dataset.
     """
-    return _handle(dataset)
+    return native.handle(dataset)
 
 
 @export("data.experimental.from_variant")

@@ -8,8 +8,10 @@ import weakref
 import numpy
 
 import _situ
+from situ._src.checkpoint.saveables import SaveableObject, SaveSpec
 from situ._src.data import structure as trace
-from situ._src.data.dataset import handle_in_graph
+from situ._src.data.native import handle_in_graph
+from situ._src.data.options import ExternalStatePolicy
 from situ._src.data.structure import DatasetSpec
 from situ._src.framework import errors
 from situ._src.framework.api import OPS, export
@@ -155,8 +157,19 @@ class OwnedIterator(_situ.Iterator):
         result, arguments = dataset._start()
         self = cls(result, dataset._structure(), arguments)
         self.element_spec, self._handle = dataset.element_spec, None
+        self._dataset = dataset
         _live.add(self)
         return self
+
+    def save(self):
+        """Returns the position of the iterator, for `restore`.
+
+        Raises:
+          FailedPreconditionError: a function of the data set depends on state that is not saved,
+            and the options of the data set do not allow it.
+        """
+        policy = self._dataset.options().experimental_external_state_policy
+        return self.position(policy in (None, ExternalStatePolicy.FAIL))
 
     def get_next(self, name=None):
         del name  # the element is taken eagerly, not by an op
@@ -538,6 +551,50 @@ def make_initializable_iterator(dataset, shared_name=None):
     iterator._initializer = iterator.make_initializer(dataset, "MakeIterator")
     get_default_graph().add_to_collection(GraphKeys.TABLE_INITIALIZERS, iterator._initializer)
     return iterator
+
+
+class IteratorSaveable(SaveableObject):
+    """The position of an iterator of a graph, for a tf.compat.v1.train.Saver.
+
+    Args:
+      handle: the handle of the iterator.
+      name: its name in checkpoints.
+      policy: an ExternalStatePolicy.
+    """
+
+    def __init__(self, handle, name, policy):
+        position = op("SerializeIterator", handle, external_state_policy=policy.value)
+        super().__init__(handle, [SaveSpec(position, "", name + "_STATE")], name)
+
+    def restore(self, restored_tensors, restored_shapes):
+        """Continues at the position of a checkpoint."""
+        del restored_shapes  # a position is a vector
+        return op("DeserializeIterator", self.op, restored_tensors[0])
+
+
+@export("data.experimental.make_saveable_from_iterator")
+def make_saveable_from_iterator(iterator, external_state_policy=None):
+    """Returns an object that makes a tf.compat.v1.train.Saver save the position of an iterator.
+
+    Args:
+      iterator: an iterator of a graph.
+      external_state_policy: "fail" (default), "warn" or "ignore", or a
+        tf.data.experimental.ExternalStatePolicy: what to do if functions of elements depend on
+        state that is not saved.
+
+    Raises:
+      ValueError: `external_state_policy` is something else.
+    """
+    policy = external_state_policy or "fail"
+    if not isinstance(policy, ExternalStatePolicy):
+        if policy not in ("warn", "ignore", "fail"):
+            raise ValueError(
+                "Invalid `ExternalStatePolicy.` Supported values include 'warn', 'ignore', and "
+                f"'fail.' Received {external_state_policy}."
+            )
+        policy = ExternalStatePolicy[policy.upper()]
+    handle = iterator._iterator_resource
+    return IteratorSaveable(handle, handle.name, policy)
 
 
 @export(v1="data.get_output_types")

@@ -278,13 +278,15 @@ class Traced:
         """The captured values, in the order of the inputs after the elements."""
         return [value for value, _ in self.graph.captured.values()]
 
-    def native(self, outputs):
-        """Returns the compiled function with these tensors and variables as outputs."""
+    def interface(self, outputs):
+        """Returns the graph, the inputs and these tensors and variables as outputs."""
         outputs = [self.graph.captured[id(o)][1] if is_variable(o) else o for o in outputs]
-        key = tuple(id(o) for o in outputs)
+        inside = tuple(inner for _, inner in self.graph.captured.values())
+        return self.graph, tuple(self.inputs) + inside, tuple(outputs)
+
+    def native(self, interface):
+        """Returns the compiled function of an interface."""
+        key = tuple(id(o) for o in interface[2])
         if key not in self._native:
-            inside = tuple(inner for _, inner in self.graph.captured.values())
-            self._native[key] = _situ.Transform(
-                self.graph, tuple(self.inputs) + inside, tuple(outputs)
-            )
+            self._native[key] = _situ.Transform(*interface)
         return self._native[key]

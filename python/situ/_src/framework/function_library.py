@@ -116,7 +116,20 @@ def write(graph: Any, library: Any) -> None:
         found.update(bodies)
         pending += [body for body, _, _ in bodies.values()]
     for name, (body, inputs, outputs) in sorted(found.items(), key=lambda item: item[0]):
-        _Writer(body, inputs, outputs).write(name, library.function.add())
+        write_one(body, inputs, outputs, name, library.function.add())
+
+
+def write_one(graph: Any, inputs: Any, outputs: Any, name: str, made: Any) -> None:
+    """Fills a FunctionDef.
+
+    Args:
+      graph: the graph of the function.
+      inputs: the placeholders of its arguments.
+      outputs: its results.
+      name: its name.
+      made: the FunctionDef.
+    """
+    _Writer(graph, inputs, outputs).write(name, made)
 
 
 def dumps(graph: Any) -> bytes:
@@ -222,19 +235,34 @@ def _check_operands(definition, operands):
             )
 
 
+def _input_shape(definition, i):
+    """Returns the shape of an argument, None if it is not known."""
+    if i in definition.arg_attr and "_output_shapes" in definition.arg_attr[i].attr:
+        return as_shape(definition.arg_attr[i].attr["_output_shapes"].list.shape[0])
+    return None
+
+
+def placeholders(definition: Any) -> list:
+    """Adds a placeholder per argument of a FunctionDef to the current graph. Returns them."""
+    return [
+        OPS["Placeholder"](
+            dtype=as_dtype(argument.type),
+            shape=_input_shape(definition, i),
+            name=argument.name + "/",
+        )
+        for i, argument in enumerate(definition.signature.input_arg)
+    ]
+
+
 def _create_inputs(definition, operands):
     """Creates the inputs of a function body."""
     inputs = []
     for i, (argument, operand) in enumerate(zip(definition.signature.input_arg, operands)):
-        variable = operand.op.type in ("VariableV2", "VarHandleOp")
-        shape = None
-        if i in definition.arg_attr and "_output_shapes" in definition.arg_attr[i].attr:
-            shape = as_shape(definition.arg_attr[i].attr["_output_shapes"].list.shape[0])
-        if variable:
+        if operand.op.type in ("VariableV2", "VarHandleOp"):
             options = {k: operand.op.get_attr(k) for k in ("shape", "dtype")}
             inputs.append(OPS[operand.op.type](**options, name=argument.name + "/"))
         else:
-            dtype = operand.dtype.base_dtype
+            dtype, shape = operand.dtype.base_dtype, _input_shape(definition, i)
             inputs.append(OPS["Placeholder"](dtype=dtype, shape=shape, name=argument.name + "/"))
     return inputs
 

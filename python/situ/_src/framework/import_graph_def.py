@@ -324,7 +324,11 @@ class Importer:
         with contextlib.ExitStack() as stack:
             self.scopes(stack, node, attrs)
             attrs = {k: v for k, v in attrs.items() if not k.startswith("_")}
-            if node.op == "Const":
+            if kind == "DatasetConstant" and "dataset" in attrs:
+                from situ._src.data import serialization
+
+                result = serialization.read_constant(attrs["dataset"], name + "/")
+            elif node.op == "Const":
                 result = convert_to_tensor(attrs["value"], attrs["dtype"], name + "/")
             else:
                 result = call_op(kind, inputs, attrs, name + "/")

@@ -20,7 +20,12 @@ AttrValue = message_class("tensorflow.AttrValue")
 
 def graph_def(graph: Any) -> Any:
     """Returns the GraphDef of a graph."""
-    return graph._fill_graph_def(GraphDef())
+    made = graph._fill_graph_def(GraphDef())
+    if "_datasets" in graph.__dict__:
+        from situ._src.data import serialization
+
+        serialization.write_constants(graph, made)
+    return made
 
 
 def node_def(operation: Any) -> Any:
