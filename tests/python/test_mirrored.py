@@ -450,14 +450,6 @@ def test_options_that_are_not_supported():
         options(timeout_seconds=3)
     strategy = tf.distribute.MirroredStrategy(["GPU:0", "GPU:1"])
     dataset = tf.data.Dataset.range(4).batch(2)
-
-    place = tf.distribute.InputOptions(experimental_place_dataset_on_device=True)
-    for distribute in (
-        strategy.experimental_distribute_dataset,
-        strategy.distribute_datasets_from_function,
-    ):
-        with pytest.raises(NotImplementedError, match="experimental_place_dataset_on_device=True"):
-            distribute(dataset, place)
     with pytest.raises(ValueError, match="Input replication mode not supported"):
         strategy.make_input_fn_iterator(lambda _: dataset, "PER_REPLICA")
 

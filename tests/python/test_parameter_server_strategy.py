@@ -116,9 +116,30 @@ def test_errors_are_raised_once(cluster):
         coordinator.join()
 
 
+@pytest.mark.parametrize(
+    "change, own, error",
+    [
+        ({"ps": []}, {}, "at least one ps"),
+        ({"worker": []}, {}, "at least one worker"),
+        ({"chief": ["localhost:3", "localhost:4"]}, {}, "at most one 'chief'"),
+        ({"evaluator": ["localhost:3", "localhost:4"]}, {}, "at most one 'evaluator'"),
+        ({"other": ["localhost:3"]}, {}, "Disallowed task type"),
+        ({}, {"task_type": "other"}, "Unrecognized task_type: other"),
+        ({}, {"task_type": "chief"}, "'chief' not found"),
+        ({}, {"task_type": "worker", "task_id": 1}, "`task_id` 1 exceeds"),
+    ],
+)
+def test_clusters_are_checked(change, own, error):
+    jobs = {"worker": ["localhost:1"], "ps": ["localhost:2"], **change}
+    jobs = {job: tasks for job, tasks in jobs.items() if tasks}
+    resolver = tf.distribute.cluster_resolver.SimpleClusterResolver(
+        tf.train.ClusterSpec(jobs), **own
+    )
+    with pytest.raises(ValueError, match=error):
+        tf.distribute.ParameterServerStrategy(resolver)
+
+
 def test_what_cannot_be():
-    with pytest.raises(ValueError, match="no job 'ps'"):
-        strategy_of(tf.train.ClusterSpec({"worker": ["localhost:1"]}))
     with pytest.raises(ValueError, match="ParameterServerStrategy"):
         tf.distribute.coordinator.ClusterCoordinator(tf.distribute.OneDeviceStrategy("/cpu:0"))
 

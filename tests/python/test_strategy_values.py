@@ -246,3 +246,78 @@ def test_models_load_in_the_scope(file, tmp_path):
         assert int(loaded.optimizer.iterations.numpy()) == 1
     loaded.fit(np.ones((8, 3)), np.ones((8, 2)), verbose=0)
     assert all(len(v.values) == 3 for v in loaded.trainable_variables)
+
+
+OPTIONS, MODE = tf.distribute.InputOptions, tf.distribute.InputReplicationMode
+PER_REPLICA = {"experimental_replication_mode": MODE.PER_REPLICA}
+
+
+def numbered(context):
+    start = 10 * context.input_pipeline_id
+    assert context.num_replicas_in_sync == 2
+    return tf.data.Dataset.range(start, start + 3 * context.num_input_pipelines).batch(2)
+
+
+def rounds(dataset):
+    return [[v.numpy().tolist() for v in values.values] for values in dataset]
+
+
+@pytest.mark.parametrize(
+    "options, device",
+    [
+        ({}, "GPU:1"),
+        ({"experimental_fetch_to_device": False}, "CPU:0"),
+        (
+            {"experimental_fetch_to_device": False, "experimental_place_dataset_on_device": True},
+            "GPU:1",
+        ),
+    ],
+)
+def test_a_dataset_per_replica(options, device):
+    made = strategy().distribute_datasets_from_function(numbered, OPTIONS(**PER_REPLICA, **options))
+    assert rounds(made) == [[[0, 1], [10, 11]], [[2, 3], [12, 13]], [[4, 5], [14, 15]]]
+    assert next(iter(made)).values[1].device.endswith(device)
+
+
+def test_options_of_a_dataset_per_replica():
+    with pytest.raises(NotImplementedError, match="only supported in"):
+        strategy().experimental_distribute_dataset(tf.data.Dataset.range(2), OPTIONS(**PER_REPLICA))
+    with pytest.raises(NotImplementedError, match="MirroredStrategy"):
+        tf.distribute.OneDeviceStrategy("/gpu:0").distribute_datasets_from_function(
+            numbered, OPTIONS(**PER_REPLICA)
+        )
+    for options in (PER_REPLICA, {}):
+        with pytest.raises(ValueError, match="experimental_place_dataset_on_device"):
+            strategy().distribute_datasets_from_function(
+                numbered, OPTIONS(experimental_place_dataset_on_device=True, **options)
+            )
+
+
+def test_replicas_without_an_element_get_an_empty_batch():
+    made = strategy().distribute_datasets_from_function(numbered)
+    assert rounds(made) == [[[0, 1], [2]]]
+    of_five = lambda _: tf.data.Dataset.range(5).batch(2)
+    assert rounds(strategy().distribute_datasets_from_function(of_five))[-1] == [[4], []]
+    of_three = lambda _: tf.data.Dataset.range(3)  # static shapes: the rest is left out
+    assert rounds(strategy().distribute_datasets_from_function(of_three)) == [[0, 1]]
+
+
+def test_the_element_spec_is_a_signature():
+    made = strategy().experimental_distribute_dataset(tf.data.Dataset.range(6).batch(4))
+    both = tf.function(
+        lambda v: strategy().run(lambda x: x * 2, (v,)), input_signature=[made.element_spec]
+    )
+    assert rounds(map(both, made)) == [[[0, 2], [4, 6]], [[8], [10]]]
+    assert repr(made.element_spec).startswith("PerReplicaSpec(TensorSpec(shape=(None,)")
+
+
+def test_values_from_a_function():
+    made = strategy().experimental_distribute_values_from_function(
+        lambda c: {"a": tf.constant(c.replica_id_in_sync_group)}
+    )
+    local = strategy().experimental_local_results(made)
+    assert [int(v["a"]) for v in local] == [0, 1]
+    assert strategy().experimental_local_results({"b": 1}) == ({"b": 1}, {"b": 1})
+    for one in (tf.distribute.get_strategy(), tf.distribute.OneDeviceStrategy("/gpu:1")):
+        plain = one.experimental_distribute_values_from_function(lambda _: tf.constant(3))
+        assert int(one.run(lambda x: x + 1, (plain,))) == 4

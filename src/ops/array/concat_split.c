@@ -16,8 +16,36 @@ static int64_t product(const situ_shape *shape, int first, int last) {
 
 /* Concat */
 
-static situ_status merge_shape(situ_shape *out, const situ_shape *in, int axis, int i) {
-  char a[256], b[256];
+/* The dimensions from `first` to before `last`. */
+static situ_shape dims(const situ_shape *shape, int first, int last) {
+  situ_shape part = {.rank = last - first};
+  for (int d = first; d < last; d++) part.dim[d - first] = shape->dim[d];
+  return part;
+}
+
+/* The error of inputs that differ in dimension `d`: while a graph is built that of TensorFlow's
+ * shape inference, which compares the dimensions before and after the axis, else that of its
+ * kernel. */
+static situ_status sizes_differ(const struct call *call, const situ_shape *out,
+                                const situ_shape *in, int axis, int d, int i) {
+  char a[SHAPE_STRING_SIZE], b[SHAPE_STRING_SIZE];
+  if (!call->building)
+    return INVALID(
+        "ConcatOp : Dimension %d in both shapes must be equal: shape[0] = %s vs. shape[%d] = %s", d,
+        shape_print(out, a), i, shape_print(in, b));
+  const int first = d < axis ? 0 : axis + 1, last = d < axis ? axis : out->rank;
+  const situ_shape own = dims(out, first, last), other = dims(in, first, last);
+  return INVALID(
+      "Dimension %d in both shapes must be equal, but are %lld and %lld. Shapes are %s and %s.",
+      d - first, (long long)out->dim[d], (long long)in->dim[d], shape_print(&own, a),
+      shape_print(&other, b));
+}
+
+static situ_status merge_shape(const struct call *call, situ_shape *out, const situ_shape *in,
+                               int axis, int i) {
+  char a[SHAPE_STRING_SIZE], b[SHAPE_STRING_SIZE];
+  if (in->rank != out->rank && call->building)
+    return INVALID("Shape must be rank %d but is rank %d", out->rank, in->rank);
   if (in->rank != out->rank)
     return INVALID(
         "ConcatOp : Ranks of all input tensors should match: shape[0] = %s vs. "
@@ -25,9 +53,9 @@ static situ_status merge_shape(situ_shape *out, const situ_shape *in, int axis, 
         shape_print(out, a), i, shape_print(in, b));
   situ_shape other = *in;
   other.dim[axis] = out->dim[axis];
-  if (!shape_compatible(out, &other))
-    return INVALID("ConcatOp : Dimensions of inputs should match: shape[0] = %s vs. shape[%d] = %s",
-                   shape_print(out, a), i, shape_print(in, b));
+  for (int d = 0; d < out->rank; d++)
+    if (out->dim[d] != other.dim[d] && out->dim[d] != SITU_ANY && other.dim[d] != SITU_ANY)
+      return sizes_differ(call, out, in, axis, d, i);
   const int64_t size = out->dim[axis] == SITU_ANY || in->dim[axis] == SITU_ANY
                            ? SITU_ANY
                            : out->dim[axis] + in->dim[axis];
@@ -65,7 +93,7 @@ static situ_status concat(struct call *call, int first, int n, int axis_input) {
     if (i == first)
       *out = in;
     else
-      TRY(merge_shape(out, &in, at, i - first));
+      TRY(merge_shape(call, out, &in, at, i - first));
   }
   return NULL;
 }

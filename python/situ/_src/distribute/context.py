@@ -3,7 +3,7 @@
 
 from situ._src.distribute import reduction
 from situ._src.distribute.strategy import Strategy
-from situ._src.distribute.values import PerReplica, chosen, of_replicas, on
+from situ._src.distribute.values import PerReplica, ValueContext, chosen, of_replicas, on
 from situ._src.framework import nest
 from situ._src.framework.api import export
 from situ._src.framework.custom_gradient import with_gradient
@@ -13,15 +13,6 @@ from situ._src.ops.array_ops import concat, convert_to_tensor, op
 from situ._src.ops.constant_op import constant
 from situ._src.variables import variable
 from situ._src.variables.eager_variable import place
-
-
-@export("distribute.experimental.ValueContext")
-class ValueContext:
-    """The replica that a value is created for."""
-
-    def __init__(self, replica_id_in_sync_group=0, num_replicas_in_sync=1):
-        self.replica_id_in_sync_group = replica_id_in_sync_group
-        self.num_replicas_in_sync = num_replicas_in_sync
 
 
 @export("distribute.ReplicaContext")
@@ -190,6 +181,14 @@ class _Default(Strategy):
         return fn(*args, **(kwargs or {}))
 
     experimental_run_v2 = run
+
+    def experimental_local_results(self, value):
+        return (value,)
+
+    unwrap = experimental_local_results
+
+    def experimental_distribute_values_from_function(self, value_fn):
+        return value_fn(ValueContext())
 
     def experimental_distribute_dataset(self, dataset, options=None):
         del options  # of several replicas

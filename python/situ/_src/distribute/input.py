@@ -8,12 +8,13 @@ import operator
 import numpy
 
 import _situ
-from situ._src.distribute.values import PerReplica
-from situ._src.framework import errors, keywords, nest
+from situ._src.distribute.values import PerReplica, PerReplicaSpec
+from situ._src.framework import errors, nest
 from situ._src.framework.api import export
 from situ._src.framework.scopes import device
 from situ._src.framework.tensor import GraphTensor
-from situ._src.ops.array_ops import convert_to_tensor, op
+from situ._src.framework.type_spec import TensorSpec
+from situ._src.ops.array_ops import convert_to_tensor, op, zeros
 
 
 @export("distribute.InputReplicationMode")
@@ -34,7 +35,7 @@ class InputOptions(
             "experimental_place_dataset_on_device",
             "experimental_per_replica_buffer_size",
         ),
-        defaults=(None, InputReplicationMode.PER_WORKER, False, 1),
+        defaults=(True, InputReplicationMode.PER_WORKER, False, 1),
     )
 ):
     """Options of distributed data sets.
@@ -42,30 +43,76 @@ class InputOptions(
     Args:
       experimental_fetch_to_device: whether the batches are copied to the devices of the replicas;
         True by default. If False, they are in host memory.
-      experimental_replication_mode: must be PER_WORKER.
-      experimental_place_dataset_on_device: must be False.
+      experimental_replication_mode: PER_WORKER, or PER_REPLICA to call the function of
+        distribute_datasets_from_function once for each replica.
+      experimental_place_dataset_on_device: whether the elements of a dataset PER_REPLICA are on the
+        device of the replica.
       experimental_per_replica_buffer_size: has no effect: a hint for speed.
     """
 
     __slots__ = ()
 
+    def __new__(cls, experimental_fetch_to_device=None, *args, **kwargs):
+        fetch = experimental_fetch_to_device is None or experimental_fetch_to_device
+        return super().__new__(cls, fetch, *args, **kwargs)
+
 
 def fetch_devices(options, strategy):
     """Returns the devices of the batches of each replica."""
-    if options is None or options.experimental_fetch_to_device in (None, True):
+    if options is None or options.experimental_fetch_to_device:
+        return strategy.devices
+    if is_per_replica(options) and options.experimental_place_dataset_on_device:
         return strategy.devices
     return [strategy.host] * len(strategy.devices)
 
 
-def check_options(options):
-    """Checks a tf.distribute.InputOptions, or None. Its buffer size is a hint for speed."""
-    read = lambda key, default: (getattr(options, key, default), default)
-    mode = getattr(options, "experimental_replication_mode", "PER_WORKER")
-    keywords.unsupported(
-        "tf.distribute.InputOptions",
-        experimental_replication_mode=(getattr(mode, "name", mode), "PER_WORKER"),
-        experimental_place_dataset_on_device=read("experimental_place_dataset_on_device", False),
-    )
+def is_per_replica(options):
+    """Returns whether each replica has a dataset of its own."""
+    mode = getattr(options, "experimental_replication_mode", None)
+    return getattr(mode, "name", mode) == "PER_REPLICA"
+
+
+def check_dataset_options(options):
+    """Checks the tf.distribute.InputOptions, or None, of a data set that is split.
+
+    Raises:
+      NotImplementedError: PER_REPLICA.
+    """
+    if is_per_replica(options):
+        raise NotImplementedError(
+            "InputReplicationMode.PER_REPLICA is only supported in "
+            "`distribute_datasets_from_function`."
+        )
+
+
+def check_function_options(options, has_replicas):
+    """Checks the tf.distribute.InputOptions, or None, of distribute_datasets_from_function.
+
+    Args:
+      options: the options.
+      has_replicas: whether the strategy has datasets PER_REPLICA.
+
+    Raises:
+      NotImplementedError: PER_REPLICA, and the strategy has no such datasets.
+      ValueError: options that contradict each other.
+    """
+    if is_per_replica(options) and not has_replicas:
+        raise NotImplementedError(
+            "InputReplicationMode.PER_REPLICA is only supported in "
+            "`distribute_datasets_from_function` of tf.distribute.MirroredStrategy."
+        )
+    if options is None or not options.experimental_place_dataset_on_device:
+        return
+    if not is_per_replica(options):
+        raise ValueError(
+            "When `experimental_place_dataset_on_device` is set for dataset placement, you must "
+            "also specify `PER_REPLICA` for the replication mode"
+        )
+    if options.experimental_fetch_to_device:
+        raise ValueError(
+            "`experimental_place_dataset_on_device` can not be set to True when "
+            "experimental_fetch_to_device is True and replication mode is set to `PER_REPLICA`"
+        )
 
 
 def bounds(count, replicas):
@@ -124,7 +171,7 @@ def spread_spec(spec, strategy):
     def one(whole):
         dims = whole.shape.as_list() if whole.shape.ndims else [None]
         rows = [None] * count if dims[0] is None else [b - a for a, b in bounds(dims[0], count)]
-        return PerReplica(type(whole)([n, *dims[1:]], whole.dtype) for n in rows)
+        return PerReplicaSpec(*[type(whole)([n, *dims[1:]], whole.dtype) for n in rows])
 
     return nest.map_structure(one, spec)
 
@@ -226,19 +273,71 @@ def optional_group(batches, group, spec):
     return GraphOptional(has_all, [b._value for b in batches], spec, group)
 
 
+def _is_static(spec):
+    """Returns whether elements have a static shape; of sparse and ragged tensors, a batch size."""
+    shapes = [part.shape for part in nest.flatten(spec)]
+    return all(
+        shape.is_fully_defined()
+        if isinstance(part, TensorSpec)
+        else shape.ndims is not None and shape.as_list()[:1] != [None]
+        for part, shape in zip(nest.flatten(spec), shapes)
+    )
+
+
+def _empty(spec):
+    """Returns an element without rows: the dimensions of unknown size are 0."""
+
+    def nothing(part):
+        if not isinstance(part, TensorSpec) or part.shape.ndims is None:
+            raise NotImplementedError(
+                "distribute_datasets_from_function: the replicas get different numbers of elements "
+                f"of {part}, which needs empty elements; drop the rest with "
+                "dataset.take(n) or batch(..., drop_remainder=True)."
+            )
+        return zeros([n or 0 for n in part.shape.as_list()], part.dtype)
+
+    return nest.map_structure(nothing, spec)
+
+
 class DatasetsFromFunction:
-    """A data set of per-replica batches: each replica takes the next one."""
+    """Data sets of per-replica batches: each replica takes the next one of the data set that all
+    share or, PER_REPLICA, of its own."""
 
     def __init__(self, strategy, make, options=None):
         self._strategy, self._devices = strategy, fetch_devices(options, strategy)
-        self._dataset = make(InputContext(num_replicas_in_sync=strategy.num_replicas_in_sync))
+        count = len(self._devices) if is_per_replica(options) else 1
+        self._datasets = [make(context) for context in strategy.input_contexts(count)]
+
+    def _sources(self):
+        """Returns the iterators, the functions of the next batch and the initializers of all
+        replicas. A data set may be a function that returns the next elements."""
+        made = [
+            (None, dataset, ()) if callable(dataset) else _batches(dataset)
+            for dataset in self._datasets
+        ]
+        iterators, takes, initializers = zip(*made)
+        count = len(self._devices) // len(made)
+        return iterators * count, takes * count, nest.flatten(initializers)
+
+    def _round(self, takes):
+        """Returns the next batch of each replica. In the last round some replicas may have none:
+        they get empty batches; only in batches of a static shape the rest is left out."""
+        batches = []
+        for take in takes:
+            try:
+                batches.append(take())
+            except (StopIteration, errors.OutOfRangeError):
+                batches.append(None)
+        if None not in batches:
+            return batches
+        specs = [getattr(dataset, "element_spec", None) for dataset in self._datasets]
+        if all(b is None for b in batches) or _is_static(specs[0]):
+            raise StopIteration
+        return [_empty(specs[0]) if b is None else b for b in batches]
 
     def __iter__(self):
         devices = self._devices
-        if callable(self._dataset):  # a function that returns the next elements
-            iterator, next_batch, initializer = None, self._dataset, ()
-        else:
-            iterator, next_batch, initializer = _batches(self._dataset)
+        iterators, takes, initializers = self._sources()
 
         def one(batch, where):
             move = lambda t: (
@@ -254,10 +353,10 @@ class DatasetsFromFunction:
             return nest.pack_sequence_as(some[0], leaves) if nest.is_nested(some[0]) else leaves[0]
 
         return DistributedIterator(
-            lambda: grouped([next_batch() for _ in devices]),
-            initializer,
+            lambda: grouped(self._round(takes)),
+            initializers,
             lambda: optional_group(
-                [iterator.get_next_as_optional() for _ in devices], grouped, self.element_spec
+                [i.get_next_as_optional() for i in iterators], grouped, self.element_spec
             ),
         )
 
@@ -265,8 +364,10 @@ class DatasetsFromFunction:
 
     @property
     def element_spec(self):
-        count, spec = len(self._strategy.devices), self._dataset.element_spec
-        return spec if count == 1 else nest.map_structure(lambda s: PerReplica([s] * count), spec)
+        count, spec = len(self._strategy.devices), self._datasets[0].element_spec
+        return (
+            spec if count == 1 else nest.map_structure(lambda s: PerReplicaSpec(*[s] * count), spec)
+        )
 
 
 class NumpyDataset:

@@ -148,6 +148,33 @@ class StepGraph(FuncGraph):
         return done, additive
 
 
+_JOBS = ("chief", "worker", "evaluator", "ps")
+
+
+def _check_cluster(spec, task_type, task_id):
+    """Checks the jobs of a cluster and the task of this process; None if it is none of them."""
+    if any(job not in _JOBS for job in spec.jobs):
+        raise ValueError(
+            f"Disallowed task type found in cluster spec. Allowed types are {(*_JOBS, None)} and "
+            f"the cluster spec is {spec}."
+        )
+    if task_type is not None and task_type not in _JOBS:
+        raise ValueError(
+            f"Unrecognized task_type: {task_type}, valid task types are: {(*_JOBS, None)}"
+        )
+    counts = {job: spec.num_tasks(job) if job in spec.jobs else 0 for job in _JOBS}
+    if task_type not in (None, "evaluator") and task_type not in spec.jobs:
+        raise ValueError(f"`task_type` {task_type!r} not found in cluster_spec.")
+    for job in ("chief", "evaluator"):
+        if counts[job] > 1:
+            raise ValueError(f"There must be at most one '{job}' job.")
+    if task_type in spec.jobs and (task_id or 0) >= counts[task_type]:
+        raise ValueError(f"The `task_id` {task_id} exceeds the maximum id of {task_type}.")
+    for job in ("ps", "worker"):
+        if not counts[job]:
+            raise ValueError(f"There must be at least one {job}.")
+
+
 @export(
     v2=("distribute.ParameterServerStrategy", "distribute.experimental.ParameterServerStrategy")
 )
@@ -164,15 +191,14 @@ class ParameterServerStrategy(Strategy):
         one is divided; None: variables are not divided.
 
     Raises:
-      ValueError: the cluster has no worker or no parameter server.
+      ValueError: the cluster has no worker, no parameter server, several chiefs or evaluators, or
+        jobs of other names; or it does not have the task of this process.
     """
 
     def __init__(self, cluster_resolver, variable_partitioner=None):
         super().__init__([full_name("/device:CPU:0")])
         self._resolver, self._spec = cluster_resolver, cluster_resolver.cluster_spec()
-        for job in ("worker", "ps"):
-            if job not in self._spec.jobs:
-                raise ValueError(f"The cluster of ParameterServerStrategy has no job '{job}'.")
+        _check_cluster(self._spec, cluster_resolver.task_type, cluster_resolver.task_id)
         self.scope_name, self._next = uuid.uuid4().hex[:12], itertools.count()
         self.lock, self._partitioner = threading.Lock(), variable_partitioner
         self.coordinator = None
@@ -180,7 +206,7 @@ class ParameterServerStrategy(Strategy):
 
     def _start_chief(self):
         task = self._resolver.task_type, self._resolver.task_id
-        if task[0] in ("chief", "master") and task[0] in self._spec.jobs:
+        if task[0] == "chief" and "chief" in self._spec.jobs:
             address = self._spec.task_address(task[0], task[1] or 0)
             if service.server_at(address) is None:
                 self._server = servers.Server(self._spec, task[0], task[1] or 0)

@@ -2,6 +2,7 @@
 """strategies.py: MirroredStrategy, OneDeviceStrategy, CentralStorageStrategy."""
 
 from situ._src.distribute.strategy import Strategy, all_devices, full_name
+from situ._src.distribute.values import ValueContext
 from situ._src.framework import logs
 from situ._src.framework.api import export
 
@@ -28,6 +29,8 @@ class MirroredStrategy(Strategy):
     Raises:
       AssertionError: a device occurs twice.
     """
+
+    has_datasets_per_replica = True
 
     def __init__(
         self,
@@ -61,6 +64,9 @@ class OneDeviceStrategy(Strategy):
 
     def __init__(self, device):
         super().__init__([device])
+
+    def experimental_distribute_values_from_function(self, value_fn):
+        return value_fn(ValueContext())
 
 
 @export(

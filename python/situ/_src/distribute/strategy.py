@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """strategy.py: tf.distribute.Strategy: runs replicas of a computation on several devices."""
 
+import functools
 import inspect
 import weakref
 
@@ -12,6 +13,7 @@ from situ._src.distribute.values import (
     MirroredVariable,
     PerReplica,
     SyncOnReadVariable,
+    ValueContext,
     at,
     chosen,
     copy_name,
@@ -157,7 +159,7 @@ class Strategy:
         self.extended = Extended(self)
 
     num_replicas_in_sync = property(lambda s: len(s.devices))
-    several_processes = False
+    several_processes = has_datasets_per_replica = False
     host = full_name("/device:CPU:0")
     first_replica = 0  # the index of the first replica of this process among all replicas
 
@@ -404,10 +406,16 @@ class Strategy:
         return tensor
 
     def experimental_local_results(self, value):
-        """Returns the values of the replicas of this process as a tuple."""
-        if isinstance(value, PerReplica):
-            return tuple(value)
-        return value.values if isinstance(value, Copies) else (value,)
+        """Returns the values of the replicas of this process as a tuple; of a structure, one
+        structure per replica."""
+        if isinstance(value, (PerReplica, Copies)):
+            return value.values
+        if not nest.is_nested(value):
+            return (value,)
+        of = lambda leaf, i: leaf.values[i] if isinstance(leaf, (PerReplica, Copies)) else leaf
+        return tuple(
+            nest.map_structure(functools.partial(of, i=i), value) for i in range(len(self.devices))
+        )
 
     unwrap = experimental_local_results
 
@@ -431,9 +439,9 @@ class Strategy:
         Raises:
           NotImplementedError: an option is not supported.
         """
-        from situ._src.distribute.input import DistributedDataset, check_options
+        from situ._src.distribute.input import DistributedDataset, check_dataset_options
 
-        check_options(options)
+        check_dataset_options(options)
         return DistributedDataset(self, dataset, options)
 
     def experimental_distribute_datasets_from_function(self, dataset_fn, options=None):
@@ -446,12 +454,18 @@ class Strategy:
         Raises:
           NotImplementedError: an option is not supported.
         """
-        from situ._src.distribute.input import DatasetsFromFunction, check_options
+        from situ._src.distribute.input import DatasetsFromFunction, check_function_options
 
-        check_options(options)
+        check_function_options(options, self.has_datasets_per_replica)
         return DatasetsFromFunction(self, dataset_fn, options)
 
     distribute_datasets_from_function = experimental_distribute_datasets_from_function
+
+    def input_contexts(self, count):
+        """Returns the InputContexts of `count` data sets of this process."""
+        from situ._src.distribute.input import InputContext
+
+        return [InputContext(count, i, self.num_replicas_in_sync) for i in range(count)]
 
     def make_dataset_iterator(self, dataset):
         return iter(self.experimental_distribute_dataset(dataset))
@@ -483,12 +497,15 @@ class Strategy:
         )
 
     def experimental_distribute_values_from_function(self, value_fn):
-        from situ._src.distribute.context import ValueContext
-
-        return PerReplica(
-            on(d, convert_to_tensor(value_fn(ValueContext(i, len(self.devices)))))
-            for i, d in enumerate(self.devices)
-        )
+        """Returns a PerReplica of value_fn(context) for a tf.distribute.experimental.ValueContext
+        of each replica; the plain value for a strategy of one device."""
+        count = len(self.devices)
+        values = [value_fn(ValueContext(i, count)) for i in range(count)]
+        placed = [
+            nest.map_structure(lambda v, to=where: on(to, convert_to_tensor(v)), value)
+            for where, value in zip(self.devices, values)
+        ]
+        return nest.CORE.map(lambda *some: PerReplica(some), *placed)
 
     @property
     def cluster_resolver(self):

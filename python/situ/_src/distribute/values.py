@@ -6,6 +6,7 @@ import contextlib
 
 import _situ
 from situ._src.framework import nest, style
+from situ._src.framework.api import export
 from situ._src.framework.indexed_slices import IndexedSlices, is_slices
 from situ._src.framework.scopes import device
 from situ._src.framework.tensor import copy_to_device
@@ -24,6 +25,10 @@ class PerReplicaSpec(TypeSpec):
     value_type = property(lambda s: PerReplica)
     shape = property(lambda s: s.value_specs[0].shape)
     dtype = property(lambda s: s.value_specs[0].dtype)
+    _situ_tensors_ = property(lambda s: list(s.value_specs))
+
+    def _situ_from_tensors_(self, tensors):
+        return PerReplica(tensors)
 
     def is_compatible_with(self, spec_or_value):
         other = spec_or_value if isinstance(spec_or_value, TypeSpec) else spec_of(spec_or_value)
@@ -134,6 +139,15 @@ def joined(values, how, where):
 def of_replicas(strategy, value):
     """Returns the list of the values of the replicas of this process."""
     return list(value) if isinstance(value, PerReplica) else [value] * len(strategy.devices)
+
+
+@export("distribute.experimental.ValueContext")
+class ValueContext:
+    """The replica that a value is created for."""
+
+    def __init__(self, replica_id_in_sync_group=0, num_replicas_in_sync=1):
+        self.replica_id_in_sync_group = replica_id_in_sync_group
+        self.num_replicas_in_sync = num_replicas_in_sync
 
 
 def total(strategy, values, variable):

@@ -7,9 +7,13 @@ import operator
 import _situ
 from situ._src.cluster import messages, processes, servers
 from situ._src.distribute import reduction
-from situ._src.distribute.input import DistributedDataset, InputContext, bounds, check_options
+from situ._src.distribute.input import (
+    DistributedDataset,
+    InputContext,
+    bounds,
+    check_dataset_options,
+)
 from situ._src.distribute.strategies import MirroredStrategy
-from situ._src.distribute.strategy import Strategy
 from situ._src.distribute.values import Copies, PerReplica
 from situ._src.framework import keywords, nest
 from situ._src.framework.api import export
@@ -106,6 +110,11 @@ class MultiWorkerMirroredStrategy(MirroredStrategy):
     several_processes = property(lambda s: processes.size() > 1)
     first_replica = property(lambda s: len(s.devices) * processes.rank())
 
+    def input_contexts(self, count):
+        """Returns the InputContexts of `count` data sets of this process."""
+        first, whole = processes.rank() * count, processes.size() * count
+        return [InputContext(whole, first + i, self.num_replicas_in_sync) for i in range(count)]
+
     def make_variable(self, graph, args, kwargs):
         result = super().make_variable(graph, args, kwargs)
         if self.several_processes and isinstance(result, Copies):
@@ -184,16 +193,8 @@ class MultiWorkerMirroredStrategy(MirroredStrategy):
         return op("Sum", sizes[: processes.rank()], [0])
 
     def experimental_distribute_dataset(self, dataset, options=None):
-        check_options(options)
+        check_dataset_options(options)
         return WorkerDataset(self, dataset)
-
-    def experimental_distribute_datasets_from_function(self, dataset_fn, options=None):
-        context = InputContext(processes.size(), processes.rank(), self.num_replicas_in_sync)
-        return Strategy.experimental_distribute_datasets_from_function(
-            self, lambda _: dataset_fn(context), options
-        )
-
-    distribute_datasets_from_function = experimental_distribute_datasets_from_function
 
 
 class WorkerDataset(DistributedDataset):
