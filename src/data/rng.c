@@ -6,22 +6,6 @@
 
 #include "base/random_seed.h"
 
-static struct rng rng_create(int64_t seed, int64_t seed2) {
-  const u64 key = (u64)seed, counter = (u64)seed2;
-  return (struct rng){
-      .state = {{0, 0, (u32)counter, (u32)(counter >> 32)}, {(u32)key, (u32)(key >> 32)}}};
-}
-
-u32 rng_next(struct rng *rng) {
-  if (!rng->used) {
-    rng->words = philox_words(rng->state);
-    rng->state = philox_skip(rng->state, 1);
-  }
-  const u32 word = rng->words.at[rng->used];
-  rng->used = (rng->used + 1) % 4;
-  return word;
-}
-
 /* The seed generator of a data set, shared by its cursors. */
 struct seeds {
   struct shared_state head;

@@ -5,17 +5,7 @@
 #define SITU_DATA_RNG_H
 
 #include "data/data.h"
-#include "kernel/host.h"
-#include "kernel/philox.h"
-
-/* A Philox stream, returned word by word. */
-struct rng {
-  struct philox state;
-  struct words words;
-  int used; /* words used; 0: `words` is empty */
-};
-
-u32 rng_next(struct rng *rng);
+#include "kernel/philox_stream.h"
 
 /* Creates the stream of a cursor. Params `first` and `first` + 1 are the seeds; two zeros mean
  * random seeds. `reseed`: each cursor gets new seeds from the seed generator of the data set. */

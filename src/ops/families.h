@@ -18,6 +18,8 @@
   X(cast) \
   X(select_add_n) \
   X(slice) \
+  X(roll) \
+  X(shape_arithmetic) \
   X(concat_split) \
   X(tile_pad) \
   X(gather) \
@@ -29,6 +31,7 @@
   X(scatter) \
   X(segment_reduce) \
   X(resize_hsv) \
+  X(glimpse) \
   X(where_unique) \
   X(set_ops) \
   X(sparse_fill) \
@@ -53,6 +56,8 @@
   X(optimizer_ops) \
   X(cross_entropy) \
   X(pool) \
+  X(fractional_pool) \
+  X(morphology) \
   X(lrn) \
   X(batch_norm) \
   X(batch_norm_global) \

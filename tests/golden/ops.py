@@ -54,6 +54,12 @@ def sigmoid(x):
     return 1 / (1 + np.exp(-x))
 
 
+def concat_offset(_, axis, *shapes):
+    begins = np.cumsum([0] + [shape[int(axis)] for shape in shapes])
+    return [np.eye(len(shape), dtype=int)[int(axis)] * begin for shape, begin in
+            zip(shapes, begins)]
+
+
 def equality(function, misfit):
     """Shapes that cannot be broadcast are unequal."""
     def compare(x, y):
@@ -256,6 +262,9 @@ OTHERS = {
     "Fill": lambda a, s, v: np.full(vector(s), v), "Slice": slice_box,
     "BroadcastTo": lambda a, x, s: np.broadcast_to(x, vector(s)), "StridedSlice": strided_slice,
     "TensorStridedSliceUpdate": strided_update, "MirrorPad": mirror, "MirrorPadGrad": mirror_sum,
+    "BroadcastArgs": lambda a, x, y: np.broadcast_shapes(vector(x), vector(y)),
+    "ConcatOffset": concat_offset,
+    "Roll": lambda a, x, shift, axis: np.roll(x, shift.tolist(), axis.tolist()),
     "ReverseV2": lambda a, x, axes: np.flip(x, vector(axes)),
     "Concat": lambda a, axis, *x: np.concatenate(x, int(axis)),
     "ConcatV2": lambda a, *x: np.concatenate(x[:-1], int(x[-1])),

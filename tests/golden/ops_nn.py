@@ -213,6 +213,39 @@ def in_top_k(attrs, x, targets, k=None):
     return np.array(made, bool)
 
 
+def dilation_winners(attrs, x, filters):
+    """The window of Dilation2D; and per result and channel the pixel and the place in the filter
+    of the largest sum, with the sum."""
+    attrs = dict(attrs, data_format="NHWC", dilations=attrs["rates"])
+    window = Window(attrs, x.shape[1:3], filters.shape[:2])
+    found = []
+    for result, inside in window.pixels():
+        for n, c in np.ndindex(x.shape[0], x.shape[3]):
+            sums = [x[(n, *at, c)] + filters[(*place, c)] for place, at in inside]
+            best = int(np.argmax(sums))
+            place, at = inside[best]
+            found.append(((n, *result, c), (n, *at, c), (*place, c), sums[best]))
+    return window, found
+
+
+def dilation(attrs, x, filters):
+    window, found = dilation_winners(attrs, x, filters)
+    y = np.zeros((x.shape[0], *window.count, x.shape[3]), x.dtype)
+    for result, _, _, largest in found:
+        y[result] = largest
+    return y
+
+
+def dilation_gradient(which):
+    """The gradient of input `which`: images or filter."""
+    def gradient(attrs, x, filters, dy):
+        dx = np.zeros((x, filters)[which].shape, x.dtype)
+        for result, pixel, place, _ in dilation_winners(attrs, x, filters)[1]:
+            dx[(pixel, place)[which]] += dy[result]
+        return dx
+    return gradient
+
+
 NN = {
     "TopK": top_k, "TopKV2": top_k, "InTopK": in_top_k, "InTopKV2": in_top_k,
     "Conv2D": conv, "Conv2DBackpropInput": conv_images, "Conv2DBackpropFilter": conv_filter,
@@ -223,5 +256,7 @@ NN = {
     "SparseSoftmaxCrossEntropyWithLogits": sparse_cross_entropy, "BiasAddGrad": bias_add_grad,
     "MaxPool": pool(np.max), "AvgPool": pool(np.mean), "MaxPoolGrad": max_pool_grad,
     "MaxPoolGradGrad": max_pool_grad_grad, "MaxPoolWithArgmax": max_pool_argmax,
+    "Dilation2D": dilation, "Dilation2DBackpropInput": dilation_gradient(0),
+    "Dilation2DBackpropFilter": dilation_gradient(1),
     "AvgPoolGrad": avg_pool_grad, "LRN": lrn, "LRNGrad": lrn_grad,
 }

@@ -325,10 +325,16 @@ static situ_status distance_shape(struct call *call) {
   call->out[0].shape = SITU_ANY_SHAPE;
   TRY(op_need_sparse(call, 0, "hypothesis"));
   TRY(op_need_sparse(call, 3, "truth"));
-  const situ_shape *guess = &call->in[0].shape;
-  if (guess->rank == 2 && guess->dim[1] >= 1 && guess->dim[1] <= SITU_MAX_RANK) {
-    call->out[0].shape = (situ_shape){(int)guess->dim[1] - 1, {0}};
-    for (int d = 0; d < call->out[0].shape.rank; d++) call->out[0].shape.dim[d] = SITU_ANY;
+  situ_shape guess, truth, *out = &call->out[0].shape;
+  TRY(op_host_shape(call, 2, true, &guess));
+  TRY(op_host_shape(call, 5, true, &truth));
+  const int rank = guess.rank == SITU_ANY ? truth.rank : guess.rank;
+  if (rank < 1) return NULL;
+  *out = (situ_shape){rank - 1, {0}};
+  for (int d = 0; d < rank - 1; d++) {
+    const bool known = guess.rank == rank && truth.rank == rank && guess.dim[d] != SITU_ANY &&
+                       truth.dim[d] != SITU_ANY;
+    out->dim[d] = known ? max_i64(guess.dim[d], truth.dim[d]) : SITU_ANY;
   }
   return NULL;
 }
@@ -363,6 +369,7 @@ static const struct op_def op_defs[] = {
              "truth_values: Values of the truth.\n"
              "truth_shape: Shape of the truth.\n"
              "normalize: Divide each distance by the length of the truth.",
+     .host = "hypothesis_shape truth_shape",
      .devices = "CPU",
      .flags = OP_NO_GRADIENT,
      .shape = distance_shape,

@@ -90,7 +90,7 @@ situ_status window_plan(const struct call *call, const situ_shape *x, int64_t kh
   if (x->rank != SITU_ANY && x->rank != 4)
     return INVALID("Shape must be rank 4 but is rank %d", x->rank);
   TRY(read_four(call, "strides", 1, strides));
-  TRY(read_four(call, "dilations", 1, dilations));
+  TRY(read_four(call, call_attr(call, "rates") ? "rates" : "dilations", 1, dilations));
   TRY(only_inside(out, "strides", strides));
   TRY(only_inside(out, "dilations", dilations));
   TRY(read_paddings(call, out, rows, cols));

@@ -17,7 +17,7 @@ struct window {
 };
 
 /* Reads the attributes "strides", "padding", "data_format", and, where the op has them, "dilations"
- * and "explicit_paddings", for images of shape x under windows of kh x kw. */
+ * or "rates" and "explicit_paddings", for images of shape x under windows of kh x kw. */
 situ_status window_plan(const struct call *call, const situ_shape *x, int64_t kh, int64_t kw,
                         struct window *out) SITU_MUST_USE;
 

@@ -332,42 +332,6 @@ def repeat(
     return op("Reshape", tiled, sizes, name=name)
 
 
-@export("roll", "manip.roll")
-def roll(input: TensorLike, shift: TensorLike, axis: Axis, name: str | None = None) -> Tensor:
-    """Rolls the elements of a tensor along axes; elements shifted past the end reappear at the
-    front.
-
-    Args:
-      input: A tensor.
-      shift: The number of positions, one per axis.
-      axis: A dimension or a list of dimensions.
-      name: A name for the operation (optional).
-
-    Returns:
-      A tensor of the shape of `input`.
-    """
-    tensor = convert_to_tensor(input)
-    several = isinstance(axis, (list, tuple))
-    for by, at in zip(shift, axis) if several else [(shift, axis)]:
-        known = tensor_shape.as_shape(tensor.shape)
-        size = None if known.rank is None else known.as_list()[at]
-        if size is not None and isinstance(by, int):
-            by = by % size if size else 0
-            parts = [size - by, by]
-        else:
-            size = shape_op(tensor)[at] if size is None else constant(size, "int32")
-            by = op(
-                "FloorMod",
-                cast(convert_to_tensor(by), "int32"),
-                op("Maximum", size, constant(1, "int32")),
-            )
-            parts = op("Pack", [size - by, by])
-        if not isinstance(by, int) or by:
-            front, back = op("SplitV", tensor, parts, at, num_split=2)
-            tensor = op("ConcatV2", [back, front], at)
-    return op("Identity", tensor, name=name)
-
-
 @export("meshgrid")
 def meshgrid(*args: Any, indexing: str = "xy", name: str | None = None) -> list[Tensor]:
     """Expands 1-D tensors into coordinate grids.

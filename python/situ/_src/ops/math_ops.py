@@ -384,9 +384,11 @@ def eye(
     """
     sizes = [num_rows, num_rows if num_columns is None else num_columns]
     kind = as_dtype(dtype)
-    whole = list(batch_shape or []) + sizes
+    whole = convert_to_tensor(sizes, "int32")
+    if batch_shape is not None:
+        whole = op("ConcatV2", [convert_to_tensor(batch_shape, "int32"), whole], 0)
     zero = constant(False if kind.is_bool else 0, kind)
-    zeros_ = op("Fill", convert_to_tensor(whole, "int32"), zero)
+    zeros_ = op("Fill", whole, zero)
     ones_ = op("OnesLike", op("MatrixDiagPart", zeros_))
     return op("MatrixSetDiag", zeros_, ones_, name=name or "eye")
 
@@ -521,17 +523,7 @@ def broadcast_dynamic_shape(
     shape_x: TensorLike, shape_y: TensorLike, name: str | None = None
 ) -> Tensor:
     """Returns the shape that two shapes, given as tensors, broadcast to."""
-    with scope(name, "BroadcastArgs"):
-        a, b = convert_to_tensor(shape_x), convert_to_tensor(shape_y)
-        m, n = op("Size", a), op("Size", b)
-        rank = op("Maximum", m, n)
-
-        def wide(x, have):
-            ones = op("Fill", op("Reshape", rank - have, [1]), constant(1, x.dtype))
-            return op("ConcatV2", [ones, x], 0)
-
-        a, b = wide(a, m), wide(b, n)
-        return op("SelectV2", op("Equal", a, constant(1, a.dtype)), b, a)
+    return op("BroadcastArgs", shape_x, shape_y, name=name)
 
 
 for _name, _op_name in (

@@ -13,7 +13,6 @@ from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import scope
 from situ._src.framework.tensor import constant_value
 from situ._src.ops.array_ops import cast, convert_to_tensor, op
-from situ._src.ops.gather_ops import roll
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing takes long to import
@@ -292,7 +291,7 @@ def _shift(x, axes, name, sign):
             dims[a] // 2 * sign if dims and dims[a] is not None else op("Shape", x)[a] // 2 * sign
             for a in axes
         ]
-        return roll(x, shifts, axes) if axes else x
+        return op("Roll", x, op("Pack", shifts), axes) if axes else x
 
 
 @export("signal.fftshift")
