@@ -72,7 +72,7 @@ situ_status situ_ops_find(const char *name, situ_op *out) {
 situ_status situ_ops_argument_doc(int number, const char *argument, char *out, size_t size) {
   if (!argument || !out || !size) return INVALID("situ_ops_argument_doc: an argument is NULL.");
   if (number < 0 || number >= schema_count())
-    return INVALID("There is no op number %d: there are %d.", number, schema_count());
+    return INVALID("Op number %d is out of range: there are %d ops.", number, schema_count());
   arg_docs_find(schema_get(number)->op, argument, out, size);
   return NULL;
 }

@@ -53,7 +53,7 @@ struct builder {
   struct arena arena;
   situ_graph *graph;
   const struct function *function;
-  const struct function_wish *wish;
+  const struct gradient_request *request;
   int32_t first; /* first node of the gradient */
   int n_ys, n_xs, n_read;
   int n_pulled;    /* the first xs: inputs of the function that come from a tape */
@@ -75,10 +75,10 @@ static void collect_ys(struct builder *builder) {
   for (int i = 0; i < function->n_outputs; i++) {
     const situ_value y = function->outputs[i];
     const struct output of = variable_value(builder->graph, (struct edge){y.node, y.output});
-    if (builder->wish->arrives[i])
+    if (builder->request->has_dy[i])
       add_y(builder, y, situ_placeholder(builder->graph, "gradients/dy", of.type, of.shape));
   }
-  if (!builder->wish->tape_arrives) return;
+  if (!builder->request->tape_has_dy) return;
   builder->list = situ_placeholder(builder->graph, "gradients/dtape", SITU_VARIANT, SITU_SCALAR);
   for (int i = 0; i < function->n_pulled; i++) {
     const struct function_saved *saved = function->saved;
@@ -90,22 +90,22 @@ static void collect_ys(struct builder *builder) {
 /* Collects the xs: inputs of the function whose gradients are requested. */
 static void collect_xs(struct builder *builder) {
   const struct function *function = builder->function;
-  for (int i = 0; i < function->n_taped && builder->wish->tape_wanted; i++) {
+  for (int i = 0; i < function->n_taped && builder->request->tape_requested; i++) {
     if (!gradient_is_real(function->types[i])) continue;
     builder->numbers[builder->n_xs] = function->taped[i];
     builder->xs[builder->n_xs++] = function->inputs[i];
   }
   builder->n_pulled = builder->n_xs;
   for (int i = function->n_taped; i < function->n_inputs; i++)
-    if (builder->wish->wanted[i - function->n_taped])
+    if (builder->request->requested[i - function->n_taped])
       builder->xs[builder->n_xs++] = function->inputs[i];
 }
 
-static situ_status begin(const struct function *function, const struct function_wish *wish,
+static situ_status begin(const struct function *function, const struct gradient_request *request,
                          struct builder *builder) {
   const int n_ys = function->n_outputs + function->n_pulled;
   builder->function = function;
-  builder->wish = wish;
+  builder->request = request;
   builder->graph = function->graph;
   builder->ys = ARENA_ARRAY(&builder->arena, situ_value, n_ys + 1);
   builder->dys = ARENA_ARRAY(&builder->arena, situ_value, n_ys + 1);
@@ -158,7 +158,7 @@ static situ_status add_pulled(situ_graph *owner, struct function *of, const int6
 
 /* Packs the gradients of inputs from a tape into a list, which is the first output. */
 static situ_status pack_pulled(situ_graph *owner, struct function *of, struct builder *builder) {
-  if (!builder->wish->tape_wanted) return NULL;
+  if (!builder->request->tape_requested) return NULL;
   int64_t *numbers = ARENA_ARRAY(&builder->arena, int64_t, builder->n_pulled + 1);
   int64_t *types = ARENA_ARRAY(&builder->arena, int64_t, builder->n_pulled + 1);
   situ_value *values = ARENA_ARRAY(&builder->arena, situ_value, builder->n_xs + 2);
@@ -263,15 +263,15 @@ static situ_status extend_tape(situ_graph *owner, struct function *function,
 static situ_status add_function(situ_graph *owner, const struct function *function,
                                 struct builder *builder, const struct function **out) {
   char name[512];
-  const struct function_wish *wish = builder->wish;
+  const struct gradient_request *request = builder->request;
   situ_value *inputs =
       ARENA_ARRAY(&builder->arena, situ_value, builder->n_read + builder->n_ys + 2);
   if (!inputs) return NO_MEMORY();
   int n = builder->n_read;
   if (n) memcpy(inputs, builder->read, sizeof *inputs * (size_t)n);
-  if (wish->tape_arrives) inputs[n++] = builder->list;
+  if (request->tape_has_dy) inputs[n++] = builder->list;
   for (int i = 0, y = 0; i < function->n_outputs; i++)
-    if (wish->arrives[i]) inputs[n++] = builder->dys[y++];
+    if (request->has_dy[i]) inputs[n++] = builder->dys[y++];
   GRAPH_GUARD(owner); /* so that the last function is the one added here */
   snprintf(name, sizeof name, "%.400s_grad_%d", function->name, (int)owner->n_functions);
   situ_function_add(owner, name, builder->graph, inputs, n, builder->dxs, builder->n_xs);
@@ -293,13 +293,13 @@ static struct function *writable(const situ_graph *owner, const struct function 
 }
 
 situ_status function_differentiate(situ_graph *owner, const struct function *function,
-                                   const struct function_wish *wish,
+                                   const struct gradient_request *request,
                                    const situ_gradient_options *options,
                                    const struct function **out) {
   struct builder builder = {0};
   struct function *self = writable(owner, function);
   if (!self) return INTERNAL("Function '%s' belongs to another graph.", function->name);
-  situ_status status = begin(function, wish, &builder);
+  situ_status status = begin(function, request, &builder);
   if (!status) status = differentiate(&builder, options);
   if (!status) status = pack_pulled(owner, writable(owner, function->of), &builder);
   if (!status) status = find_read(&builder);

@@ -10,10 +10,10 @@
 situ_status function_propagate(const struct function *function, const bool *in,
                                bool *out) SITU_MUST_USE;
 
-/* Adds the gradient of a function to the graph `owner`, with the signature that `wish` describes
+/* Adds the gradient of a function to the graph `owner`, with the signature that `request` describes
  * (schema/function.h). The body of the gradient is in the function's own graph. */
 situ_status function_differentiate(situ_graph *owner, const struct function *function,
-                                   const struct function_wish *wish,
+                                   const struct gradient_request *request,
                                    const situ_gradient_options *options,
                                    const struct function **out) SITU_MUST_USE;
 

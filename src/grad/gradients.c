@@ -109,10 +109,10 @@ static const situ_tensor *target_value(const void *to, struct term term) {
 }
 
 static situ_status target_differentiate(void *to, const struct function *function,
-                                        const struct function_wish *wish,
+                                        const struct gradient_request *request,
                                         const struct function **out) {
   const struct backward_pass *pass = to;
-  return function_differentiate(pass->graph, function, wish, pass->options, out);
+  return function_differentiate(pass->graph, function, request, pass->options, out);
 }
 
 static situ_status target_reaches(void *to, const struct function *function, const bool *in,

@@ -7,7 +7,7 @@
 #include "ops/ops.h"
 #include "tensor/shape.h"
 
-/* Whether the shape has only one element along dimension d of a result of that rank. */
+/* Whether the shape has size 1 along dimension d of a result of that rank. */
 static bool repeats(const situ_shape *shape, int rank, int d) {
   const int own = d - (rank - shape->rank);
   return own < 0 || shape->dim[own] == 1;
@@ -15,8 +15,8 @@ static bool repeats(const situ_shape *shape, int rank, int d) {
 
 void broadcast_plan(const situ_shape *result, const situ_shape *const *shapes, int n,
                     struct broadcast *out) {
-  int k = SITU_MAX_RANK; /* the dimension of the plan that was made last */
-  unsigned last = 0;     /* bit i: shape i repeats there */
+  int k = SITU_MAX_RANK; /* the dimension of the plan that was added last */
+  unsigned last = 0;     /* bit i: shape i is broadcast there */
   int64_t size[BROADCAST_OPERANDS] = {1, 1, 1};
   memset(out->stride, 0, sizeof out->stride);
   out->count = situ_shape_count(*result);
@@ -59,7 +59,7 @@ situ_status broadcast_record(struct call *call, const struct kernel *const kerne
                 ARG_INT(b.count));
 }
 
-/* TensorFlow's words, while building and while running. */
+/* TensorFlow's error texts, when the graph is built and when it runs. */
 static situ_status misfit(const struct call *call, const situ_shape *a, const situ_shape *b) {
   char left[256], right[256];
   int64_t x = 0, y = 0;

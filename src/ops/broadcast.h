@@ -8,12 +8,12 @@
 enum { BROADCAST_OPERANDS = 3 };
 
 /* A broadcast with adjacent dimensions merged. If one dimension is left (`flat`), each operand has
- * stride 1 in it, or 0 if it is one element. */
+ * stride 1 in it, or 0 if it is a single element. */
 struct broadcast {
   bool flat;
   int64_t count;                                     /* elements of the result */
   int64_t dim[SITU_MAX_RANK];                        /* padded in front with 1 */
-  int64_t stride[BROADCAST_OPERANDS][SITU_MAX_RANK]; /* in elements; 0 where it repeats */
+  int64_t stride[BROADCAST_OPERANDS][SITU_MAX_RANK]; /* in elements; 0 where it is broadcast */
 };
 
 /* Plans the broadcasting of `n` shapes, all known, to `result`. */
@@ -40,7 +40,7 @@ extern const struct kernel *const elementwise_subtract[2];
 extern const struct kernel *const elementwise_least[2];
 extern const struct kernel *const elementwise_greatest[2];
 
-/* The kernel that makes a complex matrix product from the products of the parts. */
+/* The kernel that combines the products of real and imaginary parts to a complex matrix product. */
 extern const struct kernel *const complex_join_products;
 
 /* A shape function: output 0 is inputs 0 and 1 (and 2, ...) broadcast to one shape. */

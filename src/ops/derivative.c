@@ -25,7 +25,7 @@ static struct term wrong(struct reader *r, const char *what) {
 
 static void skip(struct reader *r) { r->at += strspn(r->at, " "); }
 
-/* Takes a word of punctuation if it is next. */
+/* Skips a punctuation character if it is next. */
 static bool take(struct reader *r, const char *word) {
   skip(r);
   const size_t length = strlen(word);
@@ -124,7 +124,7 @@ static struct term read_terms(struct reader *r) {
   }
 }
 
-/* A sum, or the comparison of two. */
+/* A sum, or a comparison of two sums. */
 static struct term read_sum(struct reader *r) {
   static const char *const words[][2] = {{"<=", "LessEqual"},
                                          {">=", "GreaterEqual"},
@@ -134,7 +134,7 @@ static struct term read_sum(struct reader *r) {
   const struct term left = read_terms(r);
   for (size_t i = 0; i < COUNT_OF(words); i++)
     if (take(r, words[i][0])) {
-      /* Complex numbers have no order: x > 0 stands for x != 0. */
+      /* Complex numbers have no order: x > 0 means x != 0. */
       const char *op = is_complex(r->g) && words[i][0][0] == '>' ? "NotEqual" : words[i][1];
       return OP(r->g, op, left, read_terms(r));
     }

@@ -222,7 +222,7 @@ struct term gradient_reshape_as(struct gradient *g, struct term term, struct ter
 
 /* Broadcasting */
 
-/* Sums over the axes along which x, of known shape, was repeated. */
+/* Sums over the axes along which x, of known shape, was broadcast. */
 static struct term sum_known(struct gradient *g, struct term term, const situ_shape *sum,
                              struct term x) {
   const situ_shape to = gradient_shape(g, x);

@@ -34,7 +34,7 @@ static inline bool term_is_zero(struct term term) { return term.node < 0 && term
 
 /* The destination of emitted ops. */
 struct function;
-struct function_wish;
+struct gradient_request;
 struct gradient_target {
   situ_status (*emit)(void *to, const char *op, const struct term *in, int n_in,
                       const situ_attr *attrs, int n_attrs, struct term *out);
@@ -43,7 +43,7 @@ struct gradient_target {
   const situ_tensor *(*value)(const void *to, struct term term);
   /* The gradient of a function of the graph: schema/function.h. NULL: not supported. */
   situ_status (*differentiate)(void *to, const struct function *function,
-                               const struct function_wish *wish, const struct function **out);
+                               const struct gradient_request *request, const struct function **out);
   /* Creates indexed slices, which become dense when an op reads the term: gradient_slices. */
   situ_status (*slices)(void *to, struct term values, struct term indices, struct term like,
                         struct term shape, struct term *out);
@@ -97,7 +97,7 @@ static inline bool gradient_wanted(const struct gradient *g, int input) {
 situ_type gradient_type(const struct gradient *g, struct term term);
 situ_shape gradient_shape(const struct gradient *g, struct term term);
 
-/* Whether gradients go through values of the type: floating-point numbers, and lists of them. */
+/* Whether the type has gradients: floating-point numbers, and lists of them. */
 bool gradient_is_real(situ_type type);
 
 /* Attributes of the call, as with call_bool. */
@@ -158,7 +158,7 @@ struct term gradient_identity(struct gradient *g, struct term term);
 /* The value of a variable, by its handle. */
 struct term gradient_read(struct gradient *g, struct term handle);
 
-/* The elements of a term in the shape of another. */
+/* Reshapes a term to the shape of another. */
 struct term gradient_reshape_as(struct gradient *g, struct term term, struct term like);
 
 /* The gradient of broadcasting: sums a term of the broadcast shape of x and y to the shape of x. */

@@ -14,14 +14,14 @@ const struct op_family *const op_families[] = {
         NULL};
 
 int64_t op_lanes(int64_t length) {
-  const int64_t each = 4; /* elements that a lane has to do at least, but for those of the last */
+  const int64_t each = 4; /* minimum number of elements per lane */
   int64_t lanes = 1;
   while (lanes < GROUP_ITEMS && lanes * each < length) lanes *= 2;
   return lanes;
 }
 
 int64_t op_lanes_across(int64_t length, int64_t inner) {
-  const int64_t most = 32; /* columns that memory gives at once */
+  const int64_t most = 32; /* columns that one memory access reads */
   int64_t columns = 1;
   while (columns < inner && columns < most) columns *= 2;
   return min_i64(op_lanes(length), GROUP_ITEMS / columns);

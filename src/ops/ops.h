@@ -10,13 +10,13 @@
   extern const struct op_family name##_family; \
   const struct op_family name##_family = {#name, op_defs, (int)COUNT_OF(op_defs)}
 
-/* Where most ops run: everything but strings. */
+/* The devices of most ops: all types but strings. */
 #define EVERYWHERE "CPU GPU"
 #define NUMERIC                                                                             \
   "bfloat16 half float double int32 int64 int8 uint8 int16 uint16 uint32 uint64 complex64 " \
   "complex128 bool float8_e5m2 float8_e4m3fn int4 uint4"
 #define ALL_TYPES NUMERIC " string"
-/* Ops that TensorFlow has GPU kernels of for fewer types than for CPUs. */
+/* Ops for which TensorFlow has GPU kernels for fewer types than CPU kernels. */
 #define GPU_TYPES(types) "CPU GPU(" types ")"
 #define GPU_FLOATING GPU_TYPES("half bfloat16 float double")
 #define GPU_FLOATING_COMPLEX GPU_TYPES("half bfloat16 float double complex64 complex128")
@@ -39,7 +39,7 @@ situ_status op_no_shape(struct call *call) SITU_MUST_USE;
 /* Fails unless input `i` may have this rank; `what` names it in the error. */
 situ_status op_need_rank(const struct call *call, int i, int rank, const char *what) SITU_MUST_USE;
 
-/* Output 0 has the shape that all inputs must have. */
+/* Output 0 has the common shape of all inputs. */
 situ_status op_equal_shapes(struct call *call) SITU_MUST_USE;
 
 /* Fails unless inputs `first` ... `first` + 2 may be the indices, values and dense shape of one
@@ -54,8 +54,8 @@ situ_status op_host_scalar(const struct call *call, int input, int64_t *value,
 situ_status op_host_number(const struct call *call, int input, double *value,
                            bool *known) SITU_MUST_USE;
 
-/* Reads a shape from an integer input; unknown dimensions, or the rank, are SITU_ANY. A dimension
- * of -1 stays -1 if `open` allows it. */
+/* Reads a shape from an integer input; an unknown dimension or rank is SITU_ANY. A dimension of -1
+ * is accepted if `open`. */
 situ_status op_host_shape(const struct call *call, int input, bool open,
                           situ_shape *out) SITU_MUST_USE;
 

@@ -51,8 +51,8 @@ static bool updates_input(const struct call *call) {
   return call->schema->op->flags & (OP_UPDATES | OP_SETS);
 }
 
-/* Sets operands in scratch memory and converts the inputs, but not those that only planning reads.
- */
+/* Allocates operands in scratch memory and converts the inputs, except those that only planning
+ * reads. */
 static situ_status widen_operands(const struct call *call, struct call *wide) {
   for (int i = 0; i < call->n_in; i++) {
     if (!type_is_storage(call->in[i].type)) continue;

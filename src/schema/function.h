@@ -12,12 +12,12 @@ struct function_saved {
 };
 
 /* The signature of a gradient function. Inputs: saved values from the function's tape; if
- * `tape_arrives`, a list with gradients of the tape; gradients of the outputs. Outputs: if
- * `tape_wanted`, a list with gradients of the tape that the function itself reads; gradients of the
- * wanted inputs. */
-struct function_wish {
-  const bool *arrives, *wanted; /* by output; by input after those from a tape */
-  bool tape_arrives, tape_wanted;
+ * `tape_has_dy`, a list with gradients of the tape; gradients of the outputs. Outputs: if
+ * `tape_requested`, a list with gradients of the tape that the function itself reads; gradients of
+ * the wanted inputs. */
+struct gradient_request {
+  const bool *has_dy, *requested; /* by output; by input after those from a tape */
+  bool tape_has_dy, tape_requested;
 };
 
 /* Lives as long as the graph that owns it. */

@@ -85,8 +85,7 @@ static situ_status record_rank(struct call *call) {
 
 /* BroadcastGradientArgs */
 
-/* The axes of the sum's shape along which each of two shapes was repeated; false where the shapes
- * are not known yet. */
+/* The axes along which each of two shapes is broadcast; false if the shapes are not known yet. */
 static situ_status repeated_axes(const struct call *call, struct axes axes[2], bool *known) {
   situ_shape shape[2], sum;
   TRY(op_host_shape(call, 0, false, &shape[0]));
@@ -296,7 +295,8 @@ static const struct op_def op_defs[] = {
      .attrs = "dtype:type shape:shape=<unknown>",
      .doc = "A value that every run must feed.",
      .args = "shape: Static shape; unknown dimensions accept any size.",
-     .devices = "CPU GPU(" NUMERIC " variant)", /* a list is in the host, its elements are not */
+     .devices =
+         "CPU GPU(" NUMERIC " variant)", /* the list is in host memory, its elements need not be */
      .flags = OP_FED,
      .shape = placeholder_shape},
     {.name = "PlaceholderWithDefault",

@@ -5,12 +5,12 @@
 #include "ops/ops.h"
 #include "tensor/tensor.h"
 
-/* TensorFlow's error, which names the types by number. */
+/* TensorFlow's error, which has type numbers instead of names. */
 static situ_status misfit(const struct call *call) {
   return INVALID("Cannot bitcast from %d to %d", (int)call->in[0].type, (int)call->out[0].type);
 }
 
-/* Larger elements become a last dimension of smaller ones, and the reverse. */
+/* Splits larger elements into a new last dimension, and the reverse. */
 static situ_status bitcast_shape(struct call *call) {
   const int64_t from = (int64_t)situ_type_size(call->in[0].type);
   const int64_t to = (int64_t)situ_type_size(call->out[0].type);

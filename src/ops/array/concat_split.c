@@ -64,7 +64,7 @@ static situ_status merge_shape(const struct call *call, situ_shape *out, const s
   return NULL;
 }
 
-/* The shape of `n` inputs from number `first` on, put together. */
+/* The shape of the concatenation of `n` inputs from number `first` on. */
 static situ_status concat(struct call *call, int first, int n, int axis_input) {
   situ_shape *out = &call->out[0].shape;
   int64_t axis = 0;
@@ -172,7 +172,7 @@ static situ_status record_pack(struct call *call) {
 
 /* Split */
 
-/* Records the outputs, each `length[i]` of `in` along the axis. */
+/* Records copies of parts of `in` along the axis, `length[i]` elements for output i. */
 static situ_status record_parts(struct call *call, int in, int axis) {
   const situ_shape *shape = &call->in[in].shape;
   const int64_t inner = product(shape, axis + 1, shape->rank);
@@ -230,7 +230,7 @@ static situ_status record_split(struct call *call) {
   return record_parts(call, 1, at);
 }
 
-/* Checks the sizes of a SplitV; *rest is what a size of -1 stands for. */
+/* Checks the sizes of a SplitV; *rest is the size that -1 means. */
 static situ_status check_sizes(const struct call *call, int64_t dim, int64_t *rest) {
   int64_t sum = 0;
   int open = 0;
@@ -352,7 +352,7 @@ static void pack_grad(struct gradient *g) {
   for (int i = 0; i < g->n_in; i++) g->dx[i] = gradient_output(parts, i);
 }
 
-/* Joins what arrives at all outputs, with zeros where nothing does. */
+/* Concatenates the gradients of all outputs; zeros for outputs without one. */
 static struct term joined(struct gradient *g, const char *op, struct term axis,
                           const situ_attr *attrs, int n_attrs) {
   const int count = g->n_out + term_exists(axis);

@@ -122,7 +122,7 @@ static struct term rows_of(struct gradient *g, struct term dy, struct term param
   return OP(g, "Reshape", dy, OP(g, "ConcatV2", count, rest, gradient_int(g, 0)));
 }
 
-/* Scatters gradients back to the gathered slices; axis 0, no batch. */
+/* Scatters gradients to the gathered slices, for axis 0 without batch dimensions. */
 static void gather_rows_grad(struct gradient *g) {
   const struct term values = rows_of(g, g->dy[0], g->in[0], g->in[1]);
   const bool flat = gradient_shape(g, g->in[1]).rank == 1;
@@ -131,7 +131,7 @@ static void gather_rows_grad(struct gradient *g) {
       gradient_slices(g, values, flat ? g->in[1] : OP(g, "Reshape", g->in[1], all), g->in[0]);
 }
 
-/* The product of numbers of a shape, as a vector of one. */
+/* The product of the elements of a shape, as a vector of one element. */
 static struct term count_of(struct gradient *g, struct term sizes) {
   const struct term one = gradient_ints(g, (const int64_t[]){1}, 1);
   return OP(g, "Reshape", OP(g, "Prod", sizes, gradient_int(g, 0)), one);
@@ -156,8 +156,9 @@ static struct term flat_picks(struct gradient *g, struct term batch, struct term
   return OP(g, "Reshape", OP(g, "Add", matrix, starts), flat);
 }
 
-/* With the dimensions of struct gather_axes: the picks of all batches go to the front for the sums
- * of equal picks. `at` and `front` are the numbers of dimensions before axis and of the batch. */
+/* The general case, with the dimensions of struct gather_axes: the picks of all batches are moved
+ * to the front, so that equal picks are summed. `at` and `front` are the numbers of dimensions
+ * before the axis and of the batch. */
 static void gather_any_grad(struct gradient *g, struct term at, struct term front) {
   const struct term zero = gradient_int(g, 0), none = gradient_ints(g, (const int64_t[]){0}, 1);
   const struct term one = gradient_ints(g, (const int64_t[]){1}, 1);
@@ -180,7 +181,7 @@ static void gather_any_grad(struct gradient *g, struct term at, struct term fron
   g->dx[0] = OP(g, "Reshape", OP(g, "Transpose", back, swap), shape);
 }
 
-/* batch_dims as a vector of one, not negative. */
+/* batch_dims as a vector of one element, not negative. */
 static struct term batch_dims_of(struct gradient *g) {
   const int64_t batch = gradient_attr(g, "batch_dims") ? gradient_integer(g, "batch_dims") : 0;
   const struct term given = gradient_ints(g, &batch, 1);

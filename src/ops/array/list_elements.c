@@ -10,7 +10,7 @@
 #include "tensor/tensor.h"
 #include "tensor/type.h"
 
-/* A shape with one more dimension in front. */
+/* A shape with one more leading dimension. */
 situ_shape list_elements_stacked(int64_t count, const situ_shape *shape) {
   situ_shape out = *shape;
   if (shape->rank < 0 || shape->rank == SITU_MAX_RANK) return SITU_ANY_SHAPE;
@@ -34,7 +34,7 @@ situ_status list_elements_check(const struct tensor_list *list, int64_t index) {
                  list->count);
 }
 
-/* The shape of an element, also of one that is not there. */
+/* The shape of an element, whether or not it is set. */
 situ_status list_elements_shape(const struct tensor_list *list, int index, const situ_shape *said,
                                 situ_shape *out) {
   const struct tensor_list *at = list;
@@ -53,7 +53,7 @@ situ_status list_elements_shape(const struct tensor_list *list, int index, const
       index);
 }
 
-/* Making tensors of parts of others */
+/* Concatenating */
 
 struct joint {
   situ_type type;
@@ -71,7 +71,7 @@ static situ_status joint_begin(struct joint *joint, situ_type type, situ_shape s
   return joint->strings ? NULL : NO_MEMORY();
 }
 
-/* Adds `count` elements of a tensor in the host; of NULL: zeros. */
+/* Appends `count` elements of a tensor in host memory; zeros for NULL. */
 static void joint_add(struct joint *joint, const situ_tensor *from, int64_t first, int64_t count) {
   const size_t bytes = (size_t)count * joint->size;
   if (joint->strings) {
@@ -112,7 +112,7 @@ static situ_status add_pick(struct joint *joint, const struct list_elements *ite
   return NULL;
 }
 
-/* Elements of one shape, stacked. */
+/* Stacks elements of one shape. */
 situ_status list_elements_stack(const struct list_elements *items, situ_type type,
                                 situ_tensor **out) {
   situ_shape shape = items->said;
@@ -135,8 +135,8 @@ situ_status list_elements_stack(const struct list_elements *items, situ_type typ
   return joint_end(&joint, status, out);
 }
 
-/* Rows of a tensor in the host become elements of a list: row i becomes element `indices[i]`. With
- * `lengths` an element is that many rows. */
+/* Makes list elements of the rows of a tensor in host memory: row i becomes element `indices[i]`,
+ * or with `lengths` an element is that many rows. */
 static situ_status cut(const situ_tensor *from, const int64_t *indices, const int64_t *lengths,
                        int count, struct tensor_list *list) {
   const situ_shape row = list_elements_row(&from->shape);
@@ -148,8 +148,9 @@ static situ_status cut(const situ_tensor *from, const int64_t *indices, const in
     const int64_t n = lengths ? lengths[i] : 1, index = indices ? indices[i] : i;
     TRY(list_elements_check(list, index));
     if (n < 0 || at + n > rows)
-      return INVALID("The lengths of a list do not fit the %lld rows of the tensor.",
-                     (long long)rows);
+      return INVALID(
+          "The lengths of the list elements do not add up to the %lld rows of the tensor.",
+          (long long)rows);
     situ_status status =
         joint_begin(&joint, from->type, lengths ? list_elements_stacked(n, &row) : row);
     if (!status) joint_add(&joint, from, at * size, n * size);

@@ -6,14 +6,14 @@
 #include "schema/compute.h"
 #include "schema/tensor_list.h"
 
-/* A shape with one more dimension in front; without the first one. */
+/* A shape with one more leading dimension; without the first one. */
 situ_shape list_elements_stacked(int64_t count, const situ_shape *shape);
 situ_shape list_elements_row(const situ_shape *shape);
 
 /* Whether an element is set. */
 situ_status list_elements_check(const struct tensor_list *list, int64_t index) SITU_MUST_USE;
 
-/* The shape of an element, also of one that is not there; `said` is what else is known of it. */
+/* The shape of an element, whether or not it is set; `said` is what the caller knows of it. */
 situ_status list_elements_shape(const struct tensor_list *list, int index, const situ_shape *said,
                                 situ_shape *out) SITU_MUST_USE;
 
@@ -23,11 +23,11 @@ struct list_elements {
   const int64_t *indices;
   int count;
   situ_shape said;             /* of an element */
-  const int64_t *leading_dims; /* of elements that are not set, when they are joined */
-  int leading_count;           /* 0: the first dimension of `said` holds for them, too */
+  const int64_t *leading_dims; /* of elements that are not set, for concatenation */
+  int leading_count;           /* 0: their first dimension is that of `said` */
 };
 
-/* Elements of one shape, stacked. */
+/* Stacks elements of one shape. */
 situ_status list_elements_stack(const struct list_elements *items, situ_type type,
                                 situ_tensor **out) SITU_MUST_USE;
 
@@ -35,15 +35,15 @@ situ_status list_elements_stack(const struct list_elements *items, situ_type typ
 situ_status list_elements_join(const struct list_elements *items, situ_type type, int64_t *lengths,
                                situ_tensor **out) SITU_MUST_USE;
 
-/* The sum of tensors of one shape, in the host. */
+/* Adds tensors of one shape in host memory. */
 situ_status list_elements_add(situ_tensor *const *tensors, int count,
                               situ_tensor **out) SITU_MUST_USE;
 
-/* Zeros, in the host. */
+/* Zeros in host memory. */
 situ_status list_elements_zeros(situ_type type, situ_shape shape, situ_tensor **out) SITU_MUST_USE;
 
-/* Rows of a tensor become elements of a list: row i becomes element `indices[i]` (NULL: i). With
- * `lengths` an element is that many rows. */
+/* Makes list elements of the rows of a tensor: row i becomes element `indices[i]` (NULL: i), or
+ * with `lengths` an element is that many rows. */
 situ_status list_elements_cut(situ_tensor *tensor, const int64_t *indices, const int64_t *lengths,
                               int count, struct tensor_list *list) SITU_MUST_USE;
 

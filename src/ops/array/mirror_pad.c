@@ -15,7 +15,7 @@
 KERNEL_TABLE(mirror, BITS);
 KERNEL_TABLE(mirror_sum, NUMBER);
 
-/* 1 where the border itself is not repeated. */
+/* reflect: 1, the border is not repeated; symmetric: 0 */
 static int64_t border_of(const struct call *call) {
   return strcmp(call_text(call, "mode"), "REFLECT") == 0;
 }
@@ -53,7 +53,7 @@ static situ_status padded(const struct call *call, int d, bool backwards, int64_
   int64_t padding = 0, all = SITU_ANY;
   if (backwards && *size != SITU_ANY) {
     if (before < 0 || behind < 0 || before > *size || behind > *size - before)
-      return INVALID("paddings %lld, %lld do not fit into %lld elements", (long long)before,
+      return INVALID("paddings %lld, %lld exceed %lld elements", (long long)before,
                      (long long)behind, (long long)*size);
     *size -= before + behind;
   }
@@ -88,8 +88,8 @@ static situ_status mirror_shape(struct call *call, bool backwards) {
 static situ_status mirror_pad_shape(struct call *call) { return mirror_shape(call, false); }
 static situ_status mirror_grad_shape(struct call *call) { return mirror_shape(call, true); }
 
-/* The dimensions up to the last one with a margin, at the end of SITU_MAX_RANK words; how many
- * elements lie behind each of them. */
+/* The dimensions up to the last padded one, right-aligned; `inner` is the number of elements per
+ * index of that one. */
 struct padding {
   int64_t dim[SITU_MAX_RANK], own[SITU_MAX_RANK], before[SITU_MAX_RANK], inner;
 };
@@ -118,7 +118,8 @@ static situ_status record_mirror_pad(struct call *call) {
 
 static situ_status record_mirror_grad(struct call *call) {
   const situ_type type = call->out[0].type;
-  const int64_t parts = type_is_complex(type) ? 2 : 1; /* a complex number is two real ones */
+  const int64_t parts =
+      type_is_complex(type) ? 2 : 1; /* a complex number is two real ones, not padded */
   const int64_t n = parts * situ_shape_count(call->out[0].shape);
   const struct padding m = padding_of(call, &call->in[0].shape, &call->out[0].shape);
   return LAUNCH(call, &mirror_sum_kernel, type_real(type), n, GRAIN,

@@ -21,7 +21,7 @@ KERNEL(invert, IN(T, x), OUT(T, y), SIZE(n)) {
   y[at] = (T)i;
 }
 
-/* Whether each number came back: of two that are equal, one did not. */
+/* Counts whether each number of a permutation occurs: if two are equal, one is missing. */
 KERNEL(invert_check, IN(T, x), IN(T, y), SIZE(n)) {
   EACH(i, n);
   const i64 at = (i64)x[i];
@@ -30,7 +30,7 @@ KERNEL(invert_check, IN(T, x), IN(T, y), SIZE(n)) {
 #endif
 
 #if T_IS_REAL || T_IS_INTEGER
-/* y[i] is the sum of all x[j] whose index is i modulo own, in every dimension. */
+/* y[i] is the sum of all x[j] whose index is i modulo `own` in every dimension. */
 KERNEL(tile_sum, IN(T, x), OUT(T, y), SIZES(dim), SIZES(own), SIZE(n)) {
   EACH(i, n);
   UNPACK(dim);

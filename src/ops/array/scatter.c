@@ -41,7 +41,7 @@ const struct kernel *const scatter_div = &scatter_div_kernel;
 const struct kernel *const scatter_min = &scatter_min_kernel;
 const struct kernel *const scatter_max = &scatter_max_kernel;
 
-/* How many tuples of `depth` numbers (maybe none) an input holds. */
+/* The number of index tuples of length `depth` (which may be 0) in an input. */
 static int64_t count_tuples(const situ_shape *indices, int depth) {
   int64_t count = 1;
   if (depth) return situ_shape_count(*indices) / depth;
@@ -60,7 +60,7 @@ situ_status scatter_number(struct call *call, int indices, const situ_shape *par
 
 situ_status scatter_chain(struct call *call, int32_t rows, int64_t picks, int64_t count,
                           int32_t *seen, int32_t *next) {
-  enum { PARTS = 64 }; /* that a GPU does at once */
+  enum { PARTS = 64 }; /* per launch on a GPU */
   if (picks > INT32_MAX) return INVALID("%lld rows to update are too many", (long long)picks);
   TRY(call_scratch(call, (size_t)max_i64(1, count) * sizeof(int32_t), seen));
   TRY(call_scratch(call, (size_t)max_i64(1, picks) * sizeof(int32_t), next));
@@ -76,7 +76,7 @@ situ_status scatter_clear(struct call *call, situ_type type, int32_t slot,
                 ARG_AT(slot), ARG_INT(identity), ARG_INT(n));
 }
 
-/* Whether a kernel treats the parts of complex numbers alike. */
+/* Whether a kernel can treat a complex number as two real ones. */
 static bool is_linear(const struct kernel *f) {
   return f == &scatter_update_kernel || f == &scatter_add_kernel || f == &scatter_sub_kernel;
 }
@@ -105,7 +105,7 @@ static int64_t product(const situ_shape *shape, int first) {
   return result;
 }
 
-/* The length of the tuples that input `i` holds; SITU_ANY while it is not known. */
+/* The length of the index tuples in input `i`; SITU_ANY if it is not known yet. */
 static int64_t tuple_length(const struct call *call, int i) {
   const situ_shape *shape = &call->in[i].shape;
   return shape->rank > 0 ? shape->dim[shape->rank - 1] : SITU_ANY;
@@ -122,8 +122,8 @@ static situ_status check_tuples(const struct call *call, int i, const situ_shape
   return NULL;
 }
 
-/* The shape that updates must have: the dimensions of the indices but the last, then those of
- * params behind the tuples. Unknown where something is not known. */
+/* The shape that updates must have: the dimensions of the indices without the last one, then the
+ * dimensions of params that are not indexed. Unknown dimensions stay unknown. */
 static situ_status tuple_shape(const struct call *call, int i, const situ_shape *params,
                                situ_shape *out) {
   const situ_shape *indices = &call->in[i].shape;
@@ -146,14 +146,15 @@ static situ_status check_updates(const struct call *call, int updates, const sit
                  shape_print(&call->in[updates].shape, b));
 }
 
-/* The dimensions [begin, end) of a shape; fewer where it has a smaller rank. */
+/* The dimensions [begin, end) of a shape, up to its rank. */
 static situ_shape dimensions(const situ_shape *shape, int begin, int end) {
   situ_shape part = {.rank = 0};
   for (int d = begin; d < end && d < shape->rank; d++) part.dim[part.rank++] = shape->dim[d];
   return part;
 }
 
-/* Fails unless the dimensions of `whole` from `begin` on are those of the updates from `at` on. */
+/* Fails unless the dimensions of `whole` from `begin` on equal those of the updates from `at` on.
+ * */
 static situ_status match_updates(const char *name, const situ_shape *whole, int begin, int end,
                                  const situ_shape *updates, int at, int stop) {
   char a[256], b[256], c[256], d[256];
@@ -166,8 +167,7 @@ static situ_status match_updates(const char *name, const situ_shape *whole, int 
       shape_print(updates, c), shape_print(&theirs, d));
 }
 
-/* Checks the updates that go to index tuples: input `first` is the indices, the next one the
- * updates. */
+/* Checks the updates of index tuples: input `first` has the indices, the next one the updates. */
 static situ_status check_tuple_updates(const struct call *call, int first,
                                        const situ_shape *params) {
   const situ_shape *indices = &call->in[first].shape, *updates = &call->in[first + 1].shape;
@@ -210,8 +210,8 @@ static situ_status record_gather_nd(struct call *call) {
                 ARG_AT(rows), ARG_OUT(call, 0), ARG_INT(product(in, depth)), ARG_INT(n));
 }
 
-/* ScatterNd and the ops that put rows into a copy or a variable: indices are input `first`, updates
- * the next one. */
+/* ScatterNd and the scatter updates of a copy or a variable: input `first` has the indices, the
+ * next one the updates. */
 
 static situ_status record_tuples(struct call *call, const struct kernel *f, int first,
                                  const situ_shape *params) {
@@ -306,15 +306,15 @@ static situ_status record_nd_sub(struct call *call) {
   return record_tuples(call, &scatter_sub_kernel, 1, &call->in[0].shape);
 }
 
-/* Gradients: indices that the op ignores, they ignore, too. */
+/* Gradients ignore the indices that the op ignores. */
 
 static struct term gather(struct gradient *g, struct term params, struct term indices) {
   return gradient_emit(g, "GatherNd", TERMS(params, indices),
                        ATTRS(gradient_keep(g, "bad_indices_policy")));
 }
 
-/* Index tuples of length 1 select slices, as those of Gather do; all of them are valid unless the
- * op skips others. */
+/* Index tuples of length 1 select slices like those of Gather; all are valid unless the op skips
+ * some. */
 static void gather_nd_grad(struct gradient *g) {
   const situ_shape tuples = gradient_shape(g, g->in[1]);
   const bool skips = !strcmp(gradient_text(g, "bad_indices_policy"), "IGNORE");
@@ -354,7 +354,8 @@ static struct term as_number(struct gradient *g, struct term truth) {
                        ATTRS(situ_attr_type("DstT", gradient_type(g, g->in[0]))));
 }
 
-/* All that are the extreme share: the tensor's own, and those of the updates. */
+/* Distributes the gradient of a minimum or maximum equally over all elements that attain it: those
+ * of the tensor and of the updates. */
 static void tensor_scatter_extreme_grad(struct gradient *g) {
   const struct term there = gather(g, g->out[0], g->in[1]);
   const struct term own = as_number(g, OP(g, "Equal", g->in[0], g->out[0]));
@@ -384,7 +385,7 @@ static void tensor_scatter_extreme_grad(struct gradient *g) {
     __VA_ARGS__                                                                                 \
   }
 
-/* Two ops each: on a reference, which the op returns, and on a handle. */
+/* Two ops for each update: on a reference, which the op returns, and on a handle. */
 #define SCATTER(NAME, word, types, lock, text)                                                   \
   {.name = "Scatter" #NAME,                                                                      \
    .inputs = "ref:&T indices:Tindices updates:T",                                                \

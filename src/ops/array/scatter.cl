@@ -2,9 +2,8 @@
  * scatter.cl: scatter kernels: write slices to indexed positions, in the order of the indices. */
 
 #if T_IS_INTEGER && T_IS_SIGNED && T_BYTES >= 2
-/* The row that index tuple k names in a tensor of dimensions `dim`, of which the first `depth`
- * count. It is -1 for indices out of bounds where they are allowed: negative ones (`skip` is 1), or
- * all (2). */
+/* The row of a tensor of dimensions `dim` that index tuple k selects; the first `depth` dimensions
+ * are indexed. -1 for an invalid index that is skipped: negative ones (`skip` is 1), or all (2). */
 KERNEL(number_rows, IN(T, index), OUT(i64, rows), SIZES(dim), SIZE(depth), SIZE(skip),
        SIZE(n)) {
   EACH(k, n);
@@ -23,9 +22,9 @@ KERNEL(number_rows, IN(T, index), OUT(i64, rows), SIZES(dim), SIZE(depth), SIZE(
 #endif
 
 #if T_IS_INTEGER && T_IS_SIGNED && T_BYTES == 4
-/* Chains of the picks of one row, in their order: seen[row] is the first, next[k] the one behind
- * pick k, or -1. An item sees to the rows of one remainder; the host does all of its items in one
- * pass. */
+/* Chains of the picks of each row, in order: seen[row] is the first, next[k] the one after pick k,
+ * or -1. A work item handles the rows with one remainder modulo `n`; the host handles all of its
+ * items in one pass. */
 #ifdef SITU_HOST
 RANGE(chain_picks, IN(i64, rows), OUT(T, seen), OUT(T, next), SIZE(picks), SIZE(n)) {
   for (i64 k = 0; k < picks; k++)
@@ -53,7 +52,7 @@ KERNEL(chain_picks, IN(i64, rows), OUT(T, seen), OUT(T, next), SIZE(picks), SIZE
 #include "ops/math/type_limits.cl"
 
 #if !T_IS_BOOL
-/* What a reduction of nothing is: 0, 1, the lowest or the highest number. */
+/* The identity elements of the reductions: 0, 1, the lowest and the highest number. */
 KERNEL(put_identity, OUT(T, y), SIZE(which), SIZE(n)) {
   EACH(i, n);
   y[i] = which == 0   ? (T)0
@@ -63,8 +62,8 @@ KERNEL(put_identity, OUT(T, y), SIZE(which), SIZE(n)) {
 }
 #endif
 
-/* Row rows[k] of y becomes f of itself and row k of the updates, for every k in order. A work item
- * does one column of all rows: no two touch the same element. */
+/* Sets row rows[k] of y to f(row, row k of the updates), for every k in order. A work item handles
+ * one column of all rows, so no two write the same element. */
 #ifdef SITU_HOST
 #define SCATTER(name, f)                                                                       \
   RANGE(scatter_##name, IN(i64, rows), IN(T, updates), OUT(T, y), SIZE(picks), SIZE(inner),    \

@@ -5,10 +5,10 @@
 
 #include "schema/call.h"
 
-/* The identity of a reduction. */
+/* The identity element of a reduction. */
 enum scatter_identity { SCATTER_ZERO, SCATTER_ONE, SCATTER_LOWEST, SCATTER_HIGHEST };
 
-/* Indices that are not an error: none, negative ones, or all that are out of bounds. */
+/* Which invalid indices are skipped: none, negative ones, or all. */
 enum scatter_bad { SCATTER_STRICT, SCATTER_SKIP_NEGATIVE, SCATTER_SKIP_BAD };
 
 /* Scratch memory with the numbers (int64) of the rows of a tensor of shape `params` that input
@@ -22,7 +22,7 @@ situ_status scatter_number(struct call *call, int indices, const situ_shape *par
 situ_status scatter_chain(struct call *call, int32_t rows, int64_t picks, int64_t count,
                           int32_t *seen, int32_t *next) SITU_MUST_USE;
 
-/* Records that `n` elements of a slot become the identity. */
+/* Records that `n` elements of a slot are set to the identity. */
 situ_status scatter_clear(struct call *call, situ_type type, int32_t slot,
                           enum scatter_identity identity, int64_t n) SITU_MUST_USE;
 
@@ -30,12 +30,12 @@ situ_status scatter_clear(struct call *call, situ_type type, int32_t slot,
 struct scatter_rows {
   int32_t rows, updates, to;
   int64_t picks, inner;
-  bool one; /* one update for all */
+  bool one; /* one update for all rows */
 };
 situ_status scatter_rows(struct call *call, const struct kernel *f, situ_type type,
                          const struct scatter_rows *scatter) SITU_MUST_USE;
 
-/* Kernels for it. */
+/* The kernels for scatter_rows. */
 extern const struct kernel *const scatter_update,
     *const scatter_add, *const scatter_sub, *const scatter_mul, *const scatter_div,
                                                                     *const scatter_min,

@@ -199,7 +199,8 @@ static situ_status sort_items(struct sets *sets) {
   return NULL;
 }
 
-/* The end of the items from `at` on with one value in one set; *sides has a bit per operand. */
+/* The end of the run of items from `at` on with one value in one set; *sides has a bit per operand
+ * that has the value. */
 static int64_t run_end(const struct sets *sets, int64_t at, unsigned *sides) {
   const struct item *first = &sets->items[at];
   *sides = 0;
@@ -324,7 +325,7 @@ static situ_status compute_sparse_sparse(struct compute *compute) {
   return combine(compute, &sets);
 }
 
-/* The rank of the result is that of the operands, as far as one is known. */
+/* The rank of the result is that of the operands, if one of them is known. */
 static situ_status combine_shape(struct call *call) {
   int64_t rank = SITU_ANY;
   for (int i = 0; i < call->n_in; i++) {

@@ -20,7 +20,7 @@ static situ_status check_lengths(const struct call *call, int n_begin, int n_siz
       rank, n_begin, n_size);
 }
 
-/* Dimension d of a slice: size -1 is all that is left. */
+/* Sets dimension d of a slice; size -1 means the rest of the dimension. */
 static situ_status slice_dim(int d, int64_t dim, int64_t begin, int64_t size, int64_t *out) {
   *out = size;
   if (size == -1) *out = dim == SITU_ANY ? SITU_ANY : dim - begin;
@@ -34,7 +34,7 @@ static situ_status slice_dim(int d, int64_t dim, int64_t begin, int64_t size, in
   return NULL;
 }
 
-/* The same where the place is not known yet, only how much is taken. */
+/* The same if begin is not known yet, only the size. */
 static situ_status size_dim(int d, int64_t dim, int64_t size, int64_t *out) {
   *out = size == -1 ? SITU_ANY : size;
   if (size < -1 || (dim != SITU_ANY && size > dim))
@@ -116,7 +116,7 @@ static situ_status read_spec(const struct call *call, struct spec *spec) {
 /* The result of parsing a slice: a view of the input and the shape of the output. */
 struct sliced {
   const situ_shape *in;
-  struct view all, view; /* all elements; those that are taken, in the output's dimensions */
+  struct view all, view; /* the dimensions of the view, and those of the output */
   int next;              /* dimension of the input */
 };
 
@@ -164,7 +164,7 @@ static situ_status take_range(struct sliced *s, const struct spec *spec, int i) 
   return add_dim(s, (span < 0) == (step < 0) && span != 0 ? size : 0, step * s->all.stride[d]);
 }
 
-/* Dimensions that the parts of a spec behind part i take. */
+/* The number of dimensions that the parts of a spec after part i use. */
 static int dims_behind(const struct spec *spec, int i) {
   int count = 0;
   for (int k = i + 1; k < spec->count; k++) count += !(spec->new_axis_mask >> k & 1);
@@ -250,9 +250,9 @@ static situ_status record_slice_grad(struct call *call) {
                        situ_shape_count(call->out[0].shape));
 }
 
-/* StridedSliceAssign and its like: a part of input 0 becomes input 4, which is broadcast to it */
+/* StridedSliceAssign and similar ops: input 4 is broadcast to a part of input 0 */
 
-/* The strides of input 4 in the part's dimensions: 0 where it is repeated. */
+/* The strides of input 4 in the dimensions of the part: 0 where it is broadcast. */
 static situ_status spread(const struct call *call, const struct view *part, struct view *from) {
   const situ_shape *given = &call->in[4].shape;
   const struct view dense = strided_view(given);
@@ -339,7 +339,7 @@ static struct term column(struct gradient *g, struct term vector) {
   return OP(g, "ExpandDims", one, gradient_int(g, 1));
 }
 
-/* Pads the gradient of the slice with zeros. */
+/* Pads the gradient of a slice with zeros. */
 static void slice_grad(struct gradient *g) {
   int64_t begin[SITU_MAX_RANK];
   int32_t paddings[SITU_MAX_RANK][2];
@@ -380,7 +380,7 @@ static void slice_grad_grad(struct gradient *g) {
                            ATTRS(SLICE_MASKS(gradient_keep)));
 }
 
-/* What lies outside of the part goes on as it was, the part is where the value went. */
+/* The gradient of the tensor is zero in the assigned part; that of the value is this part. */
 static void slice_update_grad(struct gradient *g) {
   const struct term part =
       gradient_emit(g, "StridedSlice", TERMS(g->dy[0], g->in[1], g->in[2], g->in[3]),
@@ -397,7 +397,7 @@ static void reverse_grad(struct gradient *g) { g->dx[0] = OP(g, "ReverseV2", g->
   "Index:{int32 int64}=int32 begin_mask:int=0 end_mask:int=0 ellipsis_mask:int=0 new_axis_mask:" \
   "int=0 shrink_axis_mask:int=0"
 
-/* A change of a part of a variable, by reference or by handle. */
+/* Assignment to a part of a variable, by reference or by handle. */
 #define SLICE_ARGS                                                                          \
   "begin: Vector with the first index of each slice; negative values count from the end.\n" \
   "end: Vector with the end of each slice, which is not included.\n"                        \

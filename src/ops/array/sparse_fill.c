@@ -19,10 +19,10 @@ static situ_status fill_shape(struct call *call) {
   return NULL;
 }
 
-/* The layout of the result: where the elements of each row begin. */
+/* The layout of the result: the first element of each row. */
 struct layout {
-  int64_t rows, rank, n, total; /* n elements become total */
-  int64_t *next;                /* by row: where its next element goes */
+  int64_t rows, rank, n, total; /* the result has `total` elements for n of the input */
+  int64_t *next;                /* by row: the index of its next element */
   int64_t *from;                /* by element of the result: its index in the input, or -1 */
 };
 
@@ -115,7 +115,7 @@ static situ_status compute_fill(struct compute *compute) {
   return status;
 }
 
-/* Each value goes to one place of the output; all other places are the default value. */
+/* Scatters each value to its index in the output; the others are the default value. */
 static void fill_grad(struct gradient *g) {
   if (!term_exists(g->dy[1])) return;
   const struct term axes = gradient_int(g, 0);

@@ -27,7 +27,7 @@ struct view strided_view(const situ_shape *shape) {
   return view;
 }
 
-/* The same elements in as few dimensions as possible, padded in front with 1. */
+/* Merges dimensions where possible; right-aligned, the leading ones are 1. */
 static struct view merge(const struct view *view, int64_t *count) {
   struct view out = {.rank = SITU_MAX_RANK, .start = view->start};
   int k = SITU_MAX_RANK;
@@ -51,7 +51,7 @@ situ_status strided_copy(struct call *call, situ_type type, int32_t from, const 
                 ARG_INTS(v.dim), ARG_INTS(v.stride), ARG_INT(v.start), ARG_INT(n));
 }
 
-/* Whether a merged view is rows of neighbours. */
+/* Whether a merged view consists of contiguous rows. */
 static bool as_rows(const struct view *v, struct rows *out) {
   const int last = SITU_MAX_RANK - 1;
   for (int d = 0; d < last - 1; d++)
@@ -76,7 +76,7 @@ situ_status strided_paste(struct call *call, situ_type type, int32_t from, const
                 ARG_INTS(v.dim), ARG_INTS(v.stride), ARG_INT(v.start), ARG_INT(n));
 }
 
-/* The same view in all dimensions that there are: those in front are of size 1. */
+/* The same view in SITU_MAX_RANK dimensions; the leading ones have size 1. */
 static struct view widen(const struct view *view) {
   const int extra = SITU_MAX_RANK - view->rank;
   struct view out = {.rank = SITU_MAX_RANK, .start = view->start};

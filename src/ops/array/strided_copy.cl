@@ -2,7 +2,7 @@
  * strided_copy.cl: kernels that copy elements between strided layouts. */
 #include "kernel/strided_index.h"
 
-/* y = v[0] everywhere. */
+/* Sets all elements of y to v[0]. */
 KERNEL(put_value, IN(T, v), OUT(T, y), SIZE(n)) {
   EACH(i, n);
   y[i] = v[0];
@@ -13,7 +13,8 @@ KERNEL(put_zeros, OUT(T, y), SIZE(n)) {
   y[i] = ZERO;
 }
 
-/* Element i of x, which is dense, goes to y at `start` plus its index times the strides. */
+/* Copies element i of x, which is dense, to the view of y: `start` plus the index times the
+ * strides. */
 KERNEL(paste_view, IN(T, x), OUT(T, y), SIZES(dim), SIZES(stride), SIZE(start), SIZE(n)) {
   EACH(i, n);
   UNPACK(dim);
@@ -21,7 +22,7 @@ KERNEL(paste_view, IN(T, x), OUT(T, y), SIZES(dim), SIZES(stride), SIZE(start), 
   y[start + strided_offset(i, dim, stride)] = x[i];
 }
 
-/* Each element goes from one place to another: both lie at a start plus an index times strides. */
+/* Copies between two views: `start` plus the index times the strides. */
 KERNEL(move_view, IN(T, x), OUT(T, y), SIZES(dim), SIZES(from), SIZES(to), SIZE(x_start),
        SIZE(y_start), SIZE(n)) {
   EACH(i, n);
@@ -32,7 +33,7 @@ KERNEL(move_view, IN(T, x), OUT(T, y), SIZES(dim), SIZES(from), SIZES(to), SIZE(
 }
 
 #ifdef SITU_HOST
-/* A row of elements that lie `step` apart. */
+/* Copies a row with a stride of `step`. */
 RANGE(copy_row, IN(T, x), OUT(T, y), SIZE(step)) {
   if (step == 1) {
     INDEPENDENT for (i64 i = begin; i < end; i++) y[i] = x[i];
@@ -41,7 +42,7 @@ RANGE(copy_row, IN(T, x), OUT(T, y), SIZE(step)) {
   }
 }
 
-/* y is dense; element i of it lies in x at `start` plus its index times the strides. */
+/* Copies the view of x to y, which is dense. */
 static situ_status JOIN(copy_view, T_NAME)(const union arg *args, int64_t begin, int64_t end) {
   union arg view[2 + 2 * SITU_MAX_RANK];
   memcpy(view, args, sizeof view);
@@ -50,7 +51,7 @@ static situ_status JOIN(copy_view, T_NAME)(const union arg *args, int64_t begin,
                    (const size_t[]){sizeof(T), sizeof(T)});
 }
 
-/* Element i is number i % row of row i / row; rows begin a pitch apart. */
+/* Copies rows: element i is number i % row of row i / row; rows begin a pitch apart. */
 RANGE(copy_block, IN(T, x), OUT(T, y), SIZE(row), SIZE(x_pitch), SIZE(x_start), SIZE(y_pitch),
       SIZE(y_start)) {
   for (i64 i = begin, m; i < end; i += m) {

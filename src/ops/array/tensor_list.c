@@ -83,7 +83,7 @@ static situ_status read_integer(const struct compute *compute, int input, int64_
   return count ? NULL : INVALID("Input %d has no element.", input);
 }
 
-/* The list goes out with rows of input `input` as elements; takes over the reference. */
+/* Output 0 is the list with the rows of input `input` as elements; takes over the reference. */
 static situ_status cut_input(const struct compute *compute, int input, const int64_t *indices,
                              const int64_t *lengths, int count, struct tensor_list *list) {
   const situ_status status = list_elements_cut(compute->in[input], indices, lengths, count, list);
@@ -121,8 +121,8 @@ static situ_status compute_get(struct compute *compute) {
   return list_elements_zeros(compute->call->out[0].type, shape, &compute->out[0]);
 }
 
-/* Element `index` becomes input 2 (of a list that is too short, with zeros up to there), or goes.
- */
+/* Sets element `index` to input 2, or clears it. A list that is too short is extended by elements
+ * that are not set. */
 static situ_status set(const struct compute *compute, bool has_item) {
   struct tensor_list *list = NULL, *changed = NULL;
   int64_t index = 0;
@@ -243,7 +243,7 @@ static situ_status compute_zeros(struct compute *compute) {
 
 static situ_status add_all(situ_tensor *const *lists, int n, situ_tensor **out);
 
-/* Element `i` of the sum: of lists in lists it is a list. */
+/* Element `i` of the sum; recursive for lists of lists. */
 static situ_status add_items(situ_tensor *const *lists, int n, int i, situ_tensor **items,
                              struct tensor_list *sum) {
   int count = 0;
@@ -295,7 +295,8 @@ static void get_grad(struct gradient *g) {
   g->dx[0] = set_at(g, zeros_of(g, 0), g->in[1], g->dy[0]);
 }
 
-/* An element of a list of gradients; what is not there has the shape of a list that is alike. */
+/* An element of a list of gradients; zeros of the shape in a list of equal length if it is not set.
+ * */
 static struct term get(struct gradient *g, struct term list, struct term index, situ_type type,
                        struct term shape) {
   return gradient_emit(g, "TensorListGetItem", TERMS(list, index, shape),
@@ -335,7 +336,8 @@ static void gather_grad(struct gradient *g) {
 }
 
 static void scatter_grad(struct gradient *g) {
-  g->dx[0] = g->dy[0]; /* arrays are written once: nothing was there */
+  g->dx[0] =
+      g->dy[0]; /* each element is written once, so that its gradient before the write is zero */
   g->dx[1] = gradient_emit(g, "TensorListGather", TERMS(g->dy[0], g->in[2], any_element(g)),
                            ATTRS(situ_attr_type("element_dtype", gradient_type(g, g->in[1]))));
 }

@@ -47,7 +47,7 @@ struct parts {
 };
 
 static void fill(const struct parts *parts, char *data, situ_string *strings) {
-  const situ_tensor *first = NULL; /* with a row to fill up with */
+  const situ_tensor *first = NULL; /* a row to pad with */
   int64_t at = 0;
   for (int64_t i = 0; i < parts->n; i++) {
     const int64_t end = parts->end < 0 ? parts->tensors[i]->shape.dim[0] : parts->end;

@@ -25,7 +25,7 @@ KERNEL_TABLE(invert, INTEGER);
 KERNEL_TABLE(invert_check, INTEGER);
 KERNEL_TABLE(tile_sum, NUMBER);
 
-/* The dimensions at the end of SITU_MAX_RANK words, `filler` in front. */
+/* The dimensions, right-aligned in SITU_MAX_RANK arguments, the leading ones `filler`. */
 static void right_align(const int64_t *dims, int rank, int64_t filler, int64_t out[SITU_MAX_RANK]) {
   for (int d = 0; d < SITU_MAX_RANK; d++) {
     const int own = d - (SITU_MAX_RANK - rank);
@@ -68,7 +68,7 @@ static situ_status record_tile(struct call *call) {
                 ARG_OUT(call, 0), ARG_INTS(dim), ARG_INTS(own), ARG_INT(n));
 }
 
-/* TileSum and TileGrad: the sums of the copies */
+/* TileSum and TileGrad: sums over the repetitions */
 
 static situ_status tile_sum_shape(struct call *call) {
   const situ_shape *in = &call->in[0].shape;
@@ -79,7 +79,7 @@ static situ_status tile_sum_shape(struct call *call) {
   for (int d = 0; fits && in->rank != SITU_ANY && d < out->rank; d++)
     fits = out->dim[d] > 0 ? in->dim[d] == SITU_ANY || in->dim[d] % out->dim[d] == 0 : true;
   if (fits) return NULL;
-  return INVALID("%s is not made of copies of %s", shape_print(in, a), shape_print(out, b));
+  return INVALID("%s is not a multiple of %s", shape_print(in, a), shape_print(out, b));
 }
 
 static situ_status tile_grad_shape(struct call *call) {
@@ -96,7 +96,7 @@ static situ_status tile_grad_shape(struct call *call) {
     if (n == SITU_ANY || in->dim[d] == SITU_ANY)
       out->dim[d] = SITU_ANY;
     else if (in->dim[d] % n)
-      return INVALID("Dimension %d has %lld elements, which %lld copies do not have", d,
+      return INVALID("Dimension %d has %lld elements, which is not a multiple of %lld", d,
                      (long long)in->dim[d], (long long)n);
     else
       out->dim[d] = in->dim[d] / n;

@@ -2,8 +2,8 @@
  * tile_pad.cl: kernels of Tile, Pad and OneHot. */
 
 #ifdef SITU_HOST
-/* Where row `row` of a result of dimensions `dim` begins in a tensor of dimensions `own`, if
- * index k of the result is index k modulo its size (`wrap`) or k - before of it; -1 outside. */
+/* The offset in a tensor of dimensions `own` of row `row` of a result of dimensions `dim`. Index k
+ * of the result is index k modulo the size (`wrap`) or k - before; -1 if that is out of range. */
 INLINE i64 JOIN(row_start, T_NAME)(i64 row, const i64 *dim, const i64 *own, const i64 *before,
                                    bool wrap) {
   i64 start = 0, stride = own[7];
@@ -32,7 +32,7 @@ RANGE(tile, IN(T, x), OUT(T, y), SIZES(dim), SIZES(own)) {
   }
 }
 
-/* y[i] = x[i - before], and v[0] (or 0) where that is outside. */
+/* y[i] = x[i - before], and v[0] (or 0) where that is out of range. */
 RANGE(pad, IN(T, x), IN(T, v), OUT(T, y), SIZES(dim), SIZES(own), SIZES(before), SIZE(given)) {
   const T value = given ? v[0] : ZERO;
   i64 at = begin % dim[7];

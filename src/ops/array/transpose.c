@@ -18,22 +18,22 @@ enum {
   BLOCK_GRAIN = 1 << 16, /* bytes worth a thread */
 };
 
-/* A transposition cut into blocks. */
+/* A transposition, divided into blocks. */
 struct turns {
   const void *x;
   void *y;
-  bool turned;        /* planes are; else rows of the input stay rows */
-  bool stream;        /* past the cache */
-  int64_t rows, cols; /* of a plane, in the input */
-  int64_t x_pitch;    /* from one row to the next in the input, */
-  int64_t y_pitch;    /* from one column (or row, where it stays one) to the next in the output */
+  bool turned;           /* rows become columns; else rows remain rows */
+  bool stream;           /* with stores that bypass the cache */
+  int64_t rows, cols;    /* of a plane, in the input */
+  int64_t x_pitch;       /* stride of the rows in the input, */
+  int64_t y_pitch;       /* stride of the columns (rows if not `turned`) in the output */
   int64_t height, width; /* of a block */
   int64_t down, across;  /* blocks in a plane */
   int n_outer;           /* dimensions around the planes, the fastest first */
   int64_t outer[SITU_MAX_RANK], x_step[SITU_MAX_RANK], y_step[SITU_MAX_RANK];
 };
 
-/* Where a block lies, and its size. */
+/* Offset and size of a block. */
 struct turn_at {
   int64_t x, y, rows, cols;
 };
@@ -137,8 +137,8 @@ static situ_status transpose_shape(struct call *call) {
   return NULL;
 }
 
-/* Dimensions of the output and their strides in the input, neighbours that stay neighbours made
- * one; the first ones are 1. */
+/* Dimensions of the output and their strides in the input. Dimensions that remain adjacent are
+ * merged; the leading ones are 1. */
 static void collapse(const situ_shape *in, const int64_t *order, int64_t dim[SITU_MAX_RANK],
                      int64_t stride[SITU_MAX_RANK]) {
   int64_t own[SITU_MAX_RANK], count = 1;
@@ -169,7 +169,7 @@ static situ_status record_transpose(struct call *call) {
                 ARG_OUT(call, 0), ARG_INTS(dim), ARG_INTS(stride), ARG_INT(n));
 }
 
-/* The permutation that leads back. */
+/* The inverse permutation. */
 static struct term turned_back(struct gradient *g, struct term perm) {
   int64_t forth[SITU_MAX_RANK], back[SITU_MAX_RANK] = {0};
   int count;

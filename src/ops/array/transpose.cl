@@ -13,7 +13,7 @@ KERNEL(transpose, IN(T, x), OUT(T, y), SIZES(dim), SIZES(stride), SIZE(n)) {
 
 #else
 
-/* Vectors of 16 bytes: every processor has them, and memory is what limits. */
+/* Vectors of 16 bytes, which every processor has; the kernel is limited by memory bandwidth. */
 #define LANES (16 / (int)sizeof(T))
 #define LINE (64 / (int)sizeof(T))
 #define VECTOR JOIN(lanes, T_NAME)
@@ -23,7 +23,7 @@ typedef u64 VECTOR __attribute__((vector_size(16), aligned(8), may_alias));
 typedef T VECTOR __attribute__((vector_size(16), aligned(sizeof(T)), may_alias));
 #endif
 
-/* The first and the second halves of two vectors, their elements by turns. */
+/* Interleaves the lower and the upper halves of two vectors. */
 #if T_NAME == 8
 #define EVEN(a, b) \
   __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
@@ -40,7 +40,7 @@ typedef T VECTOR __attribute__((vector_size(16), aligned(sizeof(T)), may_alias))
 #define ODD(a, b) __builtin_shufflevector(a, b, 1, 3)
 #endif
 
-/* Reads a square of LANES x LANES elements by rows and writes it by columns. */
+/* Transposes a square of LANES x LANES elements. */
 INLINE void JOIN(turn_square, T_NAME)(const T *x, i64 x_pitch, T *y, i64 y_pitch) {
   VECTOR rows[LANES], turned[LANES];
   for (int i = 0; i < LANES; i++) rows[i] = *(const VECTOR *)(x + i * x_pitch);
@@ -54,12 +54,12 @@ INLINE void JOIN(turn_square, T_NAME)(const T *x, i64 x_pitch, T *y, i64 y_pitch
   for (int i = 0; i < LANES; i++) *(VECTOR *)(y + i * y_pitch) = rows[i];
 }
 
-/* A tile of LINE x LINE elements: lines of the cache are read and written whole and at once,
- * because those of other rows may push them out. In between it is turned in a place of its own. */
+/* Transposes a tile of LINE x LINE elements. It goes through a buffer, so that whole cache lines
+ * are read and written at once, before those of other rows evict them. */
 INLINE void JOIN(turn_tile, T_NAME)(const T *x, i64 x_pitch, T *y, i64 y_pitch, bool stream) {
   _Alignas(64) T in[LINE * LINE];
   _Alignas(64) T out[LINE * LINE];
-  /* What comes next is on its way meanwhile. */
+  /* Prefetches the next tile. */
   for (int i = 0; i < LINE && !stream; i++) __builtin_prefetch(y + (i + LINE) * y_pitch, 1);
   for (int i = 0; i < LINE; i++) {
     memcpy(in + i * LINE, x + i * x_pitch, 64);
@@ -83,7 +83,7 @@ INLINE void JOIN(turn_rest, T_NAME)(const T *x, i64 x_pitch, T *y, i64 y_pitch, 
     for (i64 i = 0; i < rows; i++) y[j * y_pitch + i] = x[i * x_pitch + j];
 }
 
-/* Writes LANES rows of a block by columns, square by square. */
+/* Transposes LANES rows of a block, square by square. */
 INLINE void JOIN(turn_rows, T_NAME)(const T *x, i64 x_pitch, T *y, i64 y_pitch, i64 cols) {
   i64 j = 0;
   for (; j + LANES <= cols; j += LANES)
@@ -91,7 +91,8 @@ INLINE void JOIN(turn_rows, T_NAME)(const T *x, i64 x_pitch, T *y, i64 y_pitch, 
   JOIN(turn_rest, T_NAME)(x + j, x_pitch, y + j * y_pitch, y_pitch, LANES, cols - j);
 }
 
-/* Whole tiles of a block, along the rows of x; or, past the cache, along those of y. */
+/* Transposes the full tiles of a block: in the order of x, or of y if the stores bypass the cache.
+ * */
 INLINE void JOIN(turn_tiles, T_NAME)(const T *x, i64 x_pitch, T *y, i64 y_pitch, i64 rows, i64 cols,
                                      bool stream) {
   if (stream) {
@@ -105,7 +106,7 @@ INLINE void JOIN(turn_tiles, T_NAME)(const T *x, i64 x_pitch, T *y, i64 y_pitch,
   }
 }
 
-/* Writes a block by columns. */
+/* Transposes a block. */
 CLONES static void JOIN(turn_block, T_NAME)(const T *x, i64 x_pitch, T *y, i64 y_pitch, i64 rows,
                                             i64 cols, bool stream) {
   const i64 high = rows / LINE * LINE, wide = cols / LINE * LINE;
@@ -119,7 +120,7 @@ CLONES static void JOIN(turn_block, T_NAME)(const T *x, i64 x_pitch, T *y, i64 y
   JOIN(turn_rest, T_NAME)(x + i * x_pitch, x_pitch, y + i, y_pitch, rows - i, cols);
 }
 
-/* A block whose rows stay rows: `wide` elements each. */
+/* Copies a block whose rows remain rows, of `wide` elements each. */
 static void JOIN(move_block, T_NAME)(const T *x, i64 x_pitch, T *y, i64 y_pitch, i64 rows,
                                      i64 wide) {
   for (i64 i = 0; i < rows; i++, x += x_pitch, y += y_pitch) {
@@ -131,7 +132,7 @@ static void JOIN(move_block, T_NAME)(const T *x, i64 x_pitch, T *y, i64 y_pitch,
   }
 }
 
-/* Does the blocks begin <= i < end of a plan. */
+/* Executes the blocks begin <= i < end of a plan. */
 static situ_status JOIN(transpose_blocks, T_NAME)(const union arg *args, int64_t begin,
                                                   int64_t end) {
   const struct turns *t = args[0].pointer;

@@ -81,12 +81,12 @@ struct slices {
   int64_t outer, count, inner;
 };
 
-/* The position of element k of slice i. */
+/* The offset of element k of slice i. */
 static int64_t slice_element(const struct slices *s, int64_t i, int64_t k) {
   return (k / s->inner * s->count + i) * s->inner + k % s->inner;
 }
 
-/* Whether a number is not equal to itself. */
+/* Whether a number is NaN. */
 static bool is_nan(const situ_tensor *tensor, int64_t i) {
   const situ_type part = type_real(tensor->type);
   const int parts = type_is_complex(tensor->type) ? 2 : 1;
@@ -98,7 +98,7 @@ static bool is_nan(const situ_tensor *tensor, int64_t i) {
 
 static bool equal_elements(const situ_tensor *a, int64_t i, const situ_tensor *b, int64_t k) {
   const situ_string x = bytes_of(a, i), y = bytes_of(b, k);
-  if (!is_set(a, i) && !is_set(b, k) && a->type != SITU_STRING) return true; /* 0 and -0 */
+  if (!is_set(a, i) && !is_set(b, k) && a->type != SITU_STRING) return true; /* equal: 0 and -0 */
   return x.length == y.length && (!x.length || !memcmp(x.data, y.data, x.length)) && !is_nan(a, i);
 }
 
@@ -112,7 +112,7 @@ static bool equal_slices(const struct slices *a, int64_t i, const struct slices 
 /* Hash table of the distinct slices, in the order of first occurrence. */
 struct table {
   int64_t *slots; /* indices of distinct slices; -1: empty */
-  int64_t *first; /* where each different one was first */
+  int64_t *first; /* the first occurrence of each distinct slice */
   size_t mask;
   int64_t count;
 };
@@ -122,7 +122,7 @@ static uint64_t hash_of(const struct slices *s, int64_t i) {
   for (int64_t n = 0; n < s->outer * s->inner; n++) {
     const int64_t at = slice_element(s, i, n);
     const situ_string text = bytes_of(s->tensor, at);
-    if (s->tensor->type != SITU_STRING && !is_set(s->tensor, at)) continue; /* 0 and -0 */
+    if (s->tensor->type != SITU_STRING && !is_set(s->tensor, at)) continue; /* equal: 0 and -0 */
     for (size_t k = 0; k < text.length; k++)
       hash = (hash ^ (unsigned char)text.data[k]) * 1099511628211u;
   }
@@ -408,7 +408,8 @@ static void partition_grad(struct gradient *g) {
   enum { MOST = 64 };
   struct term terms[2 * MOST];
   if (g->n_out > MOST) {
-    gradient_fail(g, INVALID("A gradient through more than %d parts is not there", (int)MOST));
+    gradient_fail(g,
+                  INVALID("The gradient of more than %d partitions is not supported", (int)MOST));
     return;
   }
   const struct term places = gradient_emit(g, "DynamicPartition", TERMS(numbers, g->in[1]),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * collective_ops.c: collectives between the ranks of a cluster. All ranks run the same graph,
- * hence the same collectives in the same order. */
+ * collective_ops.c: collectives between the ranks of a cluster. All ranks run the same graph and
+ * therefore the same collectives in the same order. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,13 +10,13 @@
 #include "tensor/shape.h"
 #include "tensor/tensor.h"
 
-enum { PACK = 64 << 10 }; /* bytes: smaller tensors travel together */
+enum { PACK = 64 << 10 }; /* bytes: smaller tensors are reduced together */
 
 static situ_status ask(void *compute) { return compute_ask(compute, "A wait for another rank"); }
 
 #define CALLER(compute, text) (&(struct caller){.what = (text), .ask = ask, .context = (compute)})
 
-/* Every output is like its input. */
+/* Every output has the type and shape of its input. */
 static situ_status same_shapes(struct call *call) {
   for (int i = 0; i < call->n_out; i++) call->out[i].shape = call->in[i].shape;
   return NULL;
@@ -51,7 +51,7 @@ static situ_status reduce_one(const struct compute *compute, int i) {
                                find_reduction(compute->call));
 }
 
-/* Small neighbours of one type: inputs begin <= i < end, `bytes` in all. */
+/* Small adjacent tensors of one type: inputs begin <= i < end, `bytes` in total. */
 static situ_status reduce_packed(const struct compute *compute, int begin, int end, size_t bytes) {
   char *pack = malloc(bytes + 1);
   if (!pack) return NO_MEMORY();

@@ -32,7 +32,7 @@ struct batcher {
   struct batch *open; /* takes more tasks; or NULL */
 };
 
-enum { SLICE_MICROS = 20000 }; /* how often a waiting call asks whether it is cancelled */
+enum { SLICE_MICROS = 20000 }; /* how often a waiting call checks for cancellation */
 
 static int64_t now(void) {
   struct timespec time;

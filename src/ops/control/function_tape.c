@@ -16,15 +16,15 @@ static situ_status item_shape(struct call *call) {
 static situ_status pack_shape(struct call *call) {
   const struct attr_value *numbers = call_attr(call, "numbers");
   if (numbers->list.count != call->n_in)
-    return INVALID("There are %d values, but %d numbers", call->n_in, (int)numbers->list.count);
+    return INVALID("There are %d values, but %d indices", call->n_in, (int)numbers->list.count);
   for (int i = 0; i < call->n_in; i++)
     if (numbers->list.items[i] < 0 || numbers->list.items[i] > INT32_MAX - 1)
-      return INVALID("There is no place number %lld", (long long)numbers->list.items[i]);
+      return INVALID("Index %lld of the tape is out of range", (long long)numbers->list.items[i]);
   call->out[0].shape = SITU_SCALAR;
   return NULL;
 }
 
-/* A list in which nothing is there, like another. */
+/* An empty list with the element type of another one. */
 static situ_status empty_like(const situ_tensor *like, situ_tensor **out) {
   struct tensor_list *list = NULL, *zeros = NULL;
   TRY(tensor_list_of(like, &list));

@@ -12,7 +12,7 @@
 #include "tensor/shape.h"
 #include "tensor/tensor.h"
 
-/* What is true of both shapes. */
+/* The shape that fits both shapes. */
 static situ_shape common(const situ_shape *a, const situ_shape *b) {
   situ_shape shape = *a;
   if (a->rank != b->rank) return SITU_ANY_SHAPE;
@@ -29,15 +29,15 @@ static const situ_shape *output_shape(const struct function *function, int index
   return &function->shapes[function->n_inputs + index];
 }
 
-/* A function must take and give what the call says; a gradient takes its first inputs from a tape.
- */
+/* Checks that a function has the input and output types of the call. The first inputs of a gradient
+ * function are read from a tape. */
 static situ_status check_function(const struct function *function, const struct operand *in,
                                   int n_in, int n_out) {
   const int first = function->n_taped;
   if (function->n_inputs != first + n_in || function->n_outputs != n_out)
     return INVALID("Function '%s' has %d inputs and %d outputs; %d and %d are wanted",
                    function->name, function->n_inputs - first, function->n_outputs, n_in, n_out);
-  for (int i = 0; i < n_in; i++) /* a handle that comes as its variable: plan/host_ops.c */
+  for (int i = 0; i < n_in; i++) /* a handle that is passed as its variable: plan/host_ops.c */
     if (function->types[first + i] != in[i].type && function->types[first + i] != SITU_RESOURCE)
       return INVALID("Input %d of function '%s' is of type %s, not %s", i, function->name,
                      situ_type_name(function->types[first + i]), situ_type_name(in[i].type));
@@ -63,7 +63,7 @@ static situ_status run(const struct compute *compute, const struct function *fun
   return services->run(services->context, function, in, out, tape);
 }
 
-/* Runs the gradient of a function: `given` are the inputs behind those of the tape; `own` gets a
+/* Runs the gradient of a function: `given` are the inputs after those of the tape; `own` receives a
  * tape of the gradient itself, or is NULL. */
 static situ_status run_gradient(const struct compute *compute, const struct function *function,
                                 const situ_tensor *tape, situ_tensor *const *given,
@@ -86,7 +86,7 @@ static situ_status run_gradient(const struct compute *compute, const struct func
   return status;
 }
 
-/* Whether somebody reads the tape, the last output. */
+/* Whether a consumer reads the tape, the last output. */
 static bool is_taped(const struct compute *compute) {
   return !compute->unused || !compute->unused[compute->call->n_out - 1];
 }
@@ -126,7 +126,7 @@ static bool is_nonzero(const char *data, situ_type type, size_t bytes) {
   return any;
 }
 
-/* A number that is not 0, a text that is not empty, a tensor that has elements. */
+/* Whether a value is true: a number other than 0, a non-empty string, a tensor with elements. */
 static situ_status is_true(situ_tensor *tensor, bool *out) {
   situ_tensor *host = NULL;
   if (tensor->shape.rank) {
@@ -186,7 +186,7 @@ static situ_status while_shape(struct call *call) {
   return NULL;
 }
 
-/* How many lists of WhileGrad go along with the tape; how many it collects. */
+/* The number of list inputs of WhileGrad besides the tape; the number of its list outputs. */
 static int n_given(const struct call *call) { return (int)call_integer(call, "n_given"); }
 
 static int n_collected(const struct call *call) {
@@ -197,7 +197,7 @@ static situ_status while_grad_shape(struct call *call) {
   const struct function *body = function_of(call, "body");
   const int n = call->n_out - 1, given = n_given(call), collected = n_collected(call);
   if (given < 0 || given > call->n_in - 1 || collected < 0)
-    return INVALID("There are not %d lists that go along", given);
+    return INVALID("n_given is %d, which the inputs and outputs do not match", given);
   TRY(check_function(body, call->in + 1, call->n_in - 1, n));
   TRY(check_results(body, call->out, collected, n));
   for (int i = 0; i < collected; i++) call->out[i].shape = SITU_SCALAR;
@@ -214,7 +214,8 @@ static void release_all(situ_tensor **tensors, int n) {
   }
 }
 
-/* What goes round: `values`, with room in `next` for what comes; and the tapes so far. */
+/* The state of a loop: the loop variables, the results of the iteration that runs (`next`), and the
+ * tapes of earlier iterations. */
 struct loop {
   const struct compute *compute;
   const struct function *cond, *body;
@@ -239,15 +240,15 @@ static void step(struct loop *loop) {
   memset(loop->next, 0, sizeof *loop->next * (size_t)loop->n);
 }
 
-/* Why a loop has to end, or NULL. */
-static situ_status look(const struct compute *compute) {
+/* Returns an error if the run is cancelled or interrupted. */
+static situ_status check_cancelled(const struct compute *compute) {
   const struct services *services = compute->services;
   if (services->cancelled && *services->cancelled)
     return situ_status_create(SITU_CANCELLED, "While loop was cancelled");
   return services->ask ? services->ask() : NULL;
 }
 
-static situ_status go_round(struct loop *loop) {
+static situ_status run_loop(struct loop *loop) {
   for (;;) {
     bool go_on = false;
     situ_tensor *tape = NULL;
@@ -256,11 +257,11 @@ static situ_status go_round(struct loop *loop) {
     TRY(run(loop->compute, loop->body, loop->values, loop->next, loop->taped ? &tape : NULL));
     step(loop);
     if (tape) TRY(tensor_list_grow(&loop->tapes, &loop->n_tapes, &loop->room, tape));
-    TRY(look(loop->compute));
+    TRY(check_cancelled(loop->compute));
   }
 }
 
-/* The tapes become a list. */
+/* Makes a list of the tapes. */
 static situ_status give_list(situ_tensor *const *items, int count, situ_tensor **out) {
   struct tensor_list *list = NULL;
   TRY(tensor_list_create(count, &list));
@@ -284,7 +285,7 @@ static situ_status compute_while(struct compute *compute) {
       status = compute_keep(compute, i, &compute->out[i]);
     else
       compute->out[i] = situ_tensor_retain(compute->in[i]);
-  if (!status) status = go_round(&loop);
+  if (!status) status = run_loop(&loop);
   if (!status && loop.taped) status = give_list(loop.tapes, loop.n_tapes, &compute->out[n]);
   if (loop.next) release_all(loop.next, n);
   release_all(loop.tapes, loop.n_tapes);
@@ -293,88 +294,89 @@ static situ_status compute_while(struct compute *compute) {
   return status;
 }
 
-/* A WhileGrad at work: `values` are the lists' elements of this time round, then what goes round;
- * `next` is what a round gives: what is collected, then what goes round. */
-struct way_back {
+/* The state of WhileGrad: `values` are the list elements of this iteration, then the loop
+ * variables; `next` are the results of an iteration: the collected values, then the loop variables.
+ * */
+struct backward_loop {
   const struct compute *compute;
   struct tensor_list *tapes;
   int n_given, n_collected, n;
   situ_tensor **values, **next;
-  situ_tensor **collected; /* of round r: r * n_collected ... */
-  situ_tensor **own;       /* tapes of the rounds; NULL: not wanted */
+  situ_tensor **collected; /* of iteration r: r * n_collected ... */
+  situ_tensor **own;       /* tapes of the iterations; NULL: not needed */
 };
 
-/* The elements of the lists that go along with the tape of a round; empty ones where none is. */
-static situ_status take_given(const struct way_back *way, int round) {
-  release_all(way->values, way->n_given);
-  for (int i = 0; i < way->n_given; i++) {
+/* Reads the list elements of an iteration; empty lists where there are none. */
+static situ_status read_lists(const struct backward_loop *loop, int round) {
+  release_all(loop->values, loop->n_given);
+  for (int i = 0; i < loop->n_given; i++) {
     struct tensor_list *list = NULL, *empty = NULL;
-    TRY(tensor_list_of(way->compute->in[1 + i], &list));
+    TRY(tensor_list_of(loop->compute->in[1 + i], &list));
     if (round < list->count && list->items[round]) {
-      way->values[i] = situ_tensor_retain(list->items[round]);
+      loop->values[i] = situ_tensor_retain(list->items[round]);
       continue;
     }
     TRY(tensor_list_create(0, &empty));
-    TRY(tensor_list_tensor(empty, &way->values[i]));
+    TRY(tensor_list_tensor(empty, &loop->values[i]));
   }
   return NULL;
 }
 
-/* Runs the gradient of the body for each time round, the last one first. */
-static situ_status go_back(const struct way_back *way) {
-  const struct function *body = function_of(way->compute->call, "body");
-  situ_tensor **going = way->values + way->n_given;
-  for (int k = way->tapes->count - 1, r = 0; k >= 0; k--, r++) {
-    TRY(take_given(way, k));
-    TRY(run_gradient(way->compute, body, way->tapes->items[k], way->values, way->next,
-                     way->own ? &way->own[r] : NULL));
-    release_all(going, way->n);
-    memcpy(way->collected + r * way->n_collected, way->next,
-           sizeof *way->next * (size_t)way->n_collected);
-    memcpy(going, way->next + way->n_collected, sizeof *way->next * (size_t)way->n);
-    memset(way->next, 0, sizeof *way->next * (size_t)(way->n_collected + way->n));
-    TRY(look(way->compute));
+/* Runs the gradient of the body for each iteration, the last one first. */
+static situ_status run_backward(const struct backward_loop *loop) {
+  const struct function *body = function_of(loop->compute->call, "body");
+  situ_tensor **going = loop->values + loop->n_given;
+  for (int k = loop->tapes->count - 1, r = 0; k >= 0; k--, r++) {
+    TRY(read_lists(loop, k));
+    TRY(run_gradient(loop->compute, body, loop->tapes->items[k], loop->values, loop->next,
+                     loop->own ? &loop->own[r] : NULL));
+    release_all(going, loop->n);
+    memcpy(loop->collected + r * loop->n_collected, loop->next,
+           sizeof *loop->next * (size_t)loop->n_collected);
+    memcpy(going, loop->next + loop->n_collected, sizeof *loop->next * (size_t)loop->n);
+    memset(loop->next, 0, sizeof *loop->next * (size_t)(loop->n_collected + loop->n));
+    TRY(check_cancelled(loop->compute));
   }
   return NULL;
 }
 
-/* What the rounds have given becomes the outputs: lists, what went round, the tape. */
-static situ_status give_back(const struct way_back *way, struct arena *arena) {
-  const int rounds = way->tapes->count;
-  situ_tensor **out = way->compute->out;
+/* Sets the outputs: lists of the collected values, the loop variables, the tape. */
+static situ_status set_outputs(const struct backward_loop *loop, struct arena *arena) {
+  const int rounds = loop->tapes->count;
+  situ_tensor **out = loop->compute->out;
   situ_tensor **column = ARENA_ARRAY(arena, situ_tensor *, rounds + 1);
   if (!column) return NO_MEMORY();
-  for (int c = 0; c < way->n_collected; c++) {
-    for (int r = 0; r < rounds; r++) column[r] = way->collected[r * way->n_collected + c];
+  for (int c = 0; c < loop->n_collected; c++) {
+    for (int r = 0; r < rounds; r++) column[r] = loop->collected[r * loop->n_collected + c];
     TRY(give_list(column, rounds, &out[c]));
   }
-  for (int i = 0; i < way->n; i++)
-    out[way->n_collected + i] = situ_tensor_retain(way->values[way->n_given + i]);
-  return way->own ? give_list(way->own, rounds, &out[way->n_collected + way->n]) : NULL;
+  for (int i = 0; i < loop->n; i++)
+    out[loop->n_collected + i] = situ_tensor_retain(loop->values[loop->n_given + i]);
+  return loop->own ? give_list(loop->own, rounds, &out[loop->n_collected + loop->n]) : NULL;
 }
 
 static situ_status compute_while_grad(struct compute *compute) {
   const struct call *call = compute->call;
   struct arena arena = {0};
-  struct way_back way = {.compute = compute,
-                         .n_given = n_given(call),
-                         .n_collected = n_collected(call),
-                         .n = call->n_in - 1 - n_given(call)};
-  TRY(tensor_list_of(compute->in[0], &way.tapes));
-  const int rounds = way.tapes->count;
-  way.values = ARENA_ARRAY(&arena, situ_tensor *, way.n_given + way.n + 1);
-  way.next = ARENA_ARRAY(&arena, situ_tensor *, way.n_collected + way.n + 1);
-  way.collected = ARENA_ARRAY(&arena, situ_tensor *, rounds * way.n_collected + 1);
-  if (is_taped(compute)) way.own = ARENA_ARRAY(&arena, situ_tensor *, rounds + 1);
+  struct backward_loop loop = {.compute = compute,
+                               .n_given = n_given(call),
+                               .n_collected = n_collected(call),
+                               .n = call->n_in - 1 - n_given(call)};
+  TRY(tensor_list_of(compute->in[0], &loop.tapes));
+  const int rounds = loop.tapes->count;
+  loop.values = ARENA_ARRAY(&arena, situ_tensor *, loop.n_given + loop.n + 1);
+  loop.next = ARENA_ARRAY(&arena, situ_tensor *, loop.n_collected + loop.n + 1);
+  loop.collected = ARENA_ARRAY(&arena, situ_tensor *, rounds * loop.n_collected + 1);
+  if (is_taped(compute)) loop.own = ARENA_ARRAY(&arena, situ_tensor *, rounds + 1);
   situ_status status = arena.failed ? NO_MEMORY() : NULL;
-  for (int i = 0; i < way.n && !status; i++)
-    status = compute_keep(compute, 1 + way.n_given + i, &way.values[way.n_given + i]);
-  if (!status) status = go_back(&way);
-  if (!status) status = give_back(&way, &arena);
-  if (way.values) release_all(way.values, way.n_given + way.n);
-  if (way.next) release_all(way.next, way.n_collected + way.n);
-  if (way.collected) release_all(way.collected, rounds * way.n_collected);
-  if (way.own) release_all(way.own, rounds);
+  for (int i = 0; i < loop.n && !status; i++)
+    status = compute_keep(compute, 1 + loop.n_given + i, &loop.values[loop.n_given + i]);
+  if (!status) status = run_backward(&loop);
+  if (!status) status = set_outputs(&loop, &arena);
+  if (loop.values) release_all(loop.values, loop.n_given + loop.n);
+  if (loop.next) release_all(loop.next, loop.n_collected + loop.n);
+  if (loop.collected) release_all(loop.collected, rounds * loop.n_collected);
+  if (loop.own) release_all(loop.own, rounds);
   arena_free(&arena);
   return status;
 }

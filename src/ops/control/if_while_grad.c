@@ -8,188 +8,190 @@
 #include "ops/control/if_while.h"
 #include "schema/function.h"
 
-/* What a gradient of a call is made of. */
-struct passage {
+/* The gradient of a call while it is built. */
+struct call_gradient {
   struct arena arena;
-  struct function_wish wish;
-  bool *arrives, *wanted; /* of the wish */
-  struct term *terms;     /* inputs of the gradient */
+  struct gradient_request request;
+  bool *has_dy, *requested; /* members of `request` */
+  struct term *terms;       /* inputs of the gradient */
   int n_terms;
-  int64_t *in, *out; /* types: of what arrives, of what is wanted */
+  int64_t *in, *out; /* types: of the incoming gradients, of the requested ones */
   int n_in, n_out;
 };
 
-static bool passage_begin(struct passage *passage, int n_in, int n_out) {
-  struct arena *arena = &passage->arena;
-  passage->arrives = ARENA_ARRAY(arena, bool, n_out + 1);
-  passage->wanted = ARENA_ARRAY(arena, bool, n_in + 1);
-  passage->terms = ARENA_ARRAY(arena, struct term, n_out + 3);
-  passage->in = ARENA_ARRAY(arena, int64_t, n_out + 1);
-  passage->out = ARENA_ARRAY(arena, int64_t, n_in + 1);
-  passage->wish = (struct function_wish){.arrives = passage->arrives, .wanted = passage->wanted};
+static bool begin(struct call_gradient *grad, int n_in, int n_out) {
+  struct arena *arena = &grad->arena;
+  grad->has_dy = ARENA_ARRAY(arena, bool, n_out + 1);
+  grad->requested = ARENA_ARRAY(arena, bool, n_in + 1);
+  grad->terms = ARENA_ARRAY(arena, struct term, n_out + 3);
+  grad->in = ARENA_ARRAY(arena, int64_t, n_out + 1);
+  grad->out = ARENA_ARRAY(arena, int64_t, n_in + 1);
+  grad->request = (struct gradient_request){.has_dy = grad->has_dy, .requested = grad->requested};
   return !arena->failed;
 }
 
-static void put_term(struct passage *passage, struct term term) {
-  passage->terms[passage->n_terms++] = term;
+static void add_term(struct call_gradient *grad, struct term term) {
+  grad->terms[grad->n_terms++] = term;
 }
 
-/* Something that arrives. */
-static void put_arrival(struct gradient *g, struct passage *passage, struct term term) {
-  passage->in[passage->n_in++] = gradient_type(g, term);
-  put_term(passage, term);
+/* Adds an incoming gradient. */
+static void add_incoming(struct gradient *g, struct call_gradient *grad, struct term term) {
+  grad->in[grad->n_in++] = gradient_type(g, term);
+  add_term(grad, term);
 }
 
-/* What arrives at the tape, the last output, comes first. */
-static void put_tape(struct gradient *g, struct passage *passage) {
+/* The gradient of the tape, the last output, is the first input. */
+static void add_tape(struct gradient *g, struct call_gradient *grad) {
   const struct term arrived = g->dy[g->n_out - 1];
-  passage->wish.tape_arrives = term_exists(arrived);
-  if (passage->wish.tape_arrives) put_arrival(g, passage, arrived);
+  grad->request.tape_has_dy = term_exists(arrived);
+  if (grad->request.tape_has_dy) add_incoming(g, grad, arrived);
 }
 
-/* Gradients of what came from a tape, input `tape` (-1: there is none), are one list, and come
- * first. */
-static void want_tape(struct gradient *g, struct passage *passage, int tape) {
-  passage->wish.tape_wanted = tape >= 0 && gradient_wanted(g, tape);
-  if (passage->wish.tape_wanted) passage->out[passage->n_out++] = SITU_VARIANT;
+/* The gradients of values read from a tape, input `tape` (-1: there is none), are one list, the
+ * first output. */
+static void request_tape(struct gradient *g, struct call_gradient *grad, int tape) {
+  grad->request.tape_requested = tape >= 0 && gradient_wanted(g, tape);
+  if (grad->request.tape_requested) grad->out[grad->n_out++] = SITU_VARIANT;
 }
 
 static const struct function *differentiate(struct gradient *g, const char *attr,
-                                            const struct passage *passage) {
+                                            const struct call_gradient *grad) {
   const struct function *result = NULL;
   if (!g->target->differentiate)
     gradient_missing(g);
   else
     gradient_fail(g, g->target->differentiate(g->to, gradient_attr(g, attr)->function,
-                                              &passage->wish, &result));
+                                              &grad->request, &result));
   return g->error ? NULL : result;
 }
 
-/* The outputs of the emitted node are the gradients of what is wanted: of the tape, input `tape`,
- * and of the inputs from `first` on. */
-static void pass_on(struct gradient *g, const struct passage *passage, struct term made, int tape,
-                    int first) {
+/* The outputs of the emitted node are the requested gradients: of the tape, input `tape`, and of
+ * the inputs from `first` on. */
+static void set_results(struct gradient *g, const struct call_gradient *grad, struct term made,
+                        int tape, int first) {
   int at = 0;
-  if (passage->wish.tape_wanted) g->dx[tape] = gradient_output(made, at++);
+  if (grad->request.tape_requested) g->dx[tape] = gradient_output(made, at++);
   for (int i = first; i < g->n_in; i++)
-    if (passage->wanted[i - first]) g->dx[i] = gradient_output(made, at++);
+    if (grad->requested[i - first]) g->dx[i] = gradient_output(made, at++);
 }
 
-/* Of If (no tape comes in) and of IfGrad. */
-static void if_gradient(struct gradient *g, struct passage *passage, int tape) {
+/* Of If (without a tape input) and of IfGrad. */
+static void if_gradient(struct gradient *g, struct call_gradient *grad, int tape) {
   const int first = tape < 0 ? 1 : tape + 1, n_out = g->n_out - 1;
-  put_term(passage, g->in[0]);
-  put_term(passage, g->out[n_out]);
-  put_tape(g, passage);
+  add_term(grad, g->in[0]);
+  add_term(grad, g->out[n_out]);
+  add_tape(g, grad);
   for (int i = 0; i < n_out; i++) {
-    passage->arrives[i] = term_exists(g->dy[i]);
-    if (passage->arrives[i]) put_arrival(g, passage, g->dy[i]);
+    grad->has_dy[i] = term_exists(g->dy[i]);
+    if (grad->has_dy[i]) add_incoming(g, grad, g->dy[i]);
   }
-  want_tape(g, passage, tape);
+  request_tape(g, grad, tape);
   for (int i = first; i < g->n_in; i++) {
-    passage->wanted[i - first] = gradient_wanted(g, i);
-    if (gradient_wanted(g, i)) passage->out[passage->n_out++] = gradient_type(g, g->in[i]);
+    grad->requested[i - first] = gradient_wanted(g, i);
+    if (gradient_wanted(g, i)) grad->out[grad->n_out++] = gradient_type(g, g->in[i]);
   }
-  const struct function *yes = differentiate(g, "then_branch", passage);
-  const struct function *no = g->error ? NULL : differentiate(g, "else_branch", passage);
+  const struct function *yes = differentiate(g, "then_branch", grad);
+  const struct function *no = g->error ? NULL : differentiate(g, "else_branch", grad);
   if (!no) return;
-  const struct term made =
-      gradient_emit(g, "IfGrad", passage->terms, passage->n_terms,
-                    ATTRS(situ_attr_types("Tin", passage->in, passage->n_in),
-                          situ_attr_types("Tout", passage->out, passage->n_out),
-                          situ_attr_function("then_branch", yes->name),
-                          situ_attr_function("else_branch", no->name)));
-  pass_on(g, passage, made, tape, first);
+  const struct term made = gradient_emit(g, "IfGrad", grad->terms, grad->n_terms,
+                                         ATTRS(situ_attr_types("Tin", grad->in, grad->n_in),
+                                               situ_attr_types("Tout", grad->out, grad->n_out),
+                                               situ_attr_function("then_branch", yes->name),
+                                               situ_attr_function("else_branch", no->name)));
+  set_results(g, grad, made, tape, first);
 }
 
-/* A loop: its function takes `taped` inputs of a tape, then `given` lists' elements, then what goes
- * round, and gives what is `collected`, then what goes round. */
-struct rounds {
+/* A loop: its function takes `taped` inputs from a tape, `given` list elements and the loop
+ * variables; it returns `collected` values and the loop variables. */
+struct loop_function {
   const struct function *body;
   int taped, given, collected, n;
 };
 
-/* Which variables of the loop depend on something whose gradient is wanted, in any number of
- * rounds: their gradients are wanted, too. */
-static void spread(struct gradient *g, const struct rounds *rounds, struct passage *passage) {
-  const int n_in = rounds->taped + rounds->given + rounds->n;
-  bool *in = ARENA_ARRAY(&passage->arena, bool, n_in + 1);
+/* If the gradient of a loop variable is requested, so are those of all variables that depend on it,
+ * in any number of iterations. */
+static void propagate_requests(struct gradient *g, const struct loop_function *loop,
+                               struct call_gradient *grad) {
+  const int n_in = loop->taped + loop->given + loop->n;
+  bool *in = ARENA_ARRAY(&grad->arena, bool, n_in + 1);
   if (!in) {
     gradient_fail(g, NO_MEMORY());
     return;
   }
-  for (int i = 0; i < rounds->taped; i++) in[i] = passage->wish.tape_wanted;
+  for (int i = 0; i < loop->taped; i++) in[i] = grad->request.tape_requested;
   for (bool changed = true; changed && !g->error;) {
     changed = false;
-    memcpy(in + rounds->taped, passage->wanted, sizeof *in * (size_t)(rounds->given + rounds->n));
-    gradient_fail(g, g->target->reaches(g->to, rounds->body, in, passage->arrives));
-    for (int i = 0; i < rounds->n; i++) {
-      const bool reached = passage->arrives[rounds->collected + i];
-      changed = changed || (reached && !passage->wanted[rounds->given + i]);
-      passage->wanted[rounds->given + i] = passage->wanted[rounds->given + i] || reached;
+    memcpy(in + loop->taped, grad->requested, sizeof *in * (size_t)(loop->given + loop->n));
+    gradient_fail(g, g->target->reaches(g->to, loop->body, in, grad->has_dy));
+    for (int i = 0; i < loop->n; i++) {
+      const bool reached = grad->has_dy[loop->collected + i];
+      changed = changed || (reached && !grad->requested[loop->given + i]);
+      grad->requested[loop->given + i] = grad->requested[loop->given + i] || reached;
     }
   }
 }
 
-/* What arrives at lists that are collected goes along with the tape; what arrives at variables goes
- * round, zeros where nothing does. */
-static void put_rounds(struct gradient *g, const struct rounds *rounds, struct passage *passage) {
-  put_term(passage, g->out[g->n_out - 1]);
-  put_tape(g, passage);
-  for (int i = 0; i < rounds->collected; i++) {
-    passage->arrives[i] = term_exists(g->dy[i]);
-    if (passage->arrives[i]) put_arrival(g, passage, g->dy[i]);
+/* Incoming gradients of collected lists are list inputs; those of loop variables are the initial
+ * values of the backward loop, zeros by default. */
+static void add_loop(struct gradient *g, const struct loop_function *loop,
+                     struct call_gradient *grad) {
+  add_term(grad, g->out[g->n_out - 1]);
+  add_tape(g, grad);
+  for (int i = 0; i < loop->collected; i++) {
+    grad->has_dy[i] = term_exists(g->dy[i]);
+    if (grad->has_dy[i]) add_incoming(g, grad, g->dy[i]);
   }
-  for (int i = 0; i < rounds->n; i++) {
-    const int at = rounds->collected + i;
-    passage->arrives[at] = passage->wanted[rounds->given + i];
-    if (!passage->arrives[at]) continue;
+  for (int i = 0; i < loop->n; i++) {
+    const int at = loop->collected + i;
+    grad->has_dy[at] = grad->requested[loop->given + i];
+    if (!grad->has_dy[at]) continue;
     const bool handle = gradient_type(g, g->out[at]) == SITU_RESOURCE; /* of the variable `in` */
-    const struct term like = handle ? g->in[g->n_in - rounds->n + i] : g->out[at];
-    put_arrival(g, passage, gradient_or_zeros(g, g->dy[at], like));
+    const struct term like = handle ? g->in[g->n_in - loop->n + i] : g->out[at];
+    add_incoming(g, grad, gradient_or_zeros(g, g->dy[at], like));
   }
 }
 
-/* Of While (no tape comes in) and of WhileGrad. */
-static void while_gradient(struct gradient *g, struct passage *passage, int tape) {
+/* Of While (without a tape input) and of WhileGrad. */
+static void while_gradient(struct gradient *g, struct call_gradient *grad, int tape) {
   const int first = tape + 1;
-  struct rounds rounds = {.body = gradient_attr(g, "body")->function};
+  struct loop_function loop = {.body = gradient_attr(g, "body")->function};
   if (!g->target->reaches) {
     gradient_missing(g);
     return;
   }
-  rounds.taped = rounds.body->n_taped;
-  rounds.given = tape < 0 ? 0 : (int)gradient_integer(g, "n_given");
-  rounds.n = g->n_in - first - rounds.given;
-  rounds.collected = g->n_out - 1 - rounds.n;
-  want_tape(g, passage, tape);
-  for (int i = first; i < g->n_in; i++) passage->wanted[i - first] = gradient_wanted(g, i);
-  spread(g, &rounds, passage);
-  put_rounds(g, &rounds, passage);
-  int lists = passage->n_in;
-  for (int i = 0; i < rounds.given + rounds.n; i++) {
-    if (!passage->wanted[i]) continue;
-    passage->out[passage->n_out++] = gradient_type(g, g->in[first + i]);
-    lists -= i >= rounds.given;
+  loop.taped = loop.body->n_taped;
+  loop.given = tape < 0 ? 0 : (int)gradient_integer(g, "n_given");
+  loop.n = g->n_in - first - loop.given;
+  loop.collected = g->n_out - 1 - loop.n;
+  request_tape(g, grad, tape);
+  for (int i = first; i < g->n_in; i++) grad->requested[i - first] = gradient_wanted(g, i);
+  propagate_requests(g, &loop, grad);
+  add_loop(g, &loop, grad);
+  int lists = grad->n_in;
+  for (int i = 0; i < loop.given + loop.n; i++) {
+    if (!grad->requested[i]) continue;
+    grad->out[grad->n_out++] = gradient_type(g, g->in[first + i]);
+    lists -= i >= loop.given;
   }
-  const struct function *back = g->error ? NULL : differentiate(g, "body", passage);
+  const struct function *back = g->error ? NULL : differentiate(g, "body", grad);
   if (!back) return;
   const struct term made =
-      gradient_emit(g, "WhileGrad", passage->terms, passage->n_terms,
-                    ATTRS(situ_attr_types("Tin", passage->in, passage->n_in),
-                          situ_attr_types("Tout", passage->out, passage->n_out),
+      gradient_emit(g, "WhileGrad", grad->terms, grad->n_terms,
+                    ATTRS(situ_attr_types("Tin", grad->in, grad->n_in),
+                          situ_attr_types("Tout", grad->out, grad->n_out),
                           situ_attr_int("n_given", lists), situ_attr_function("body", back->name)));
-  pass_on(g, passage, made, tape, first);
+  set_results(g, grad, made, tape, first);
 }
 
 static void with_passage(struct gradient *g, int tape,
-                         void (*function)(struct gradient *g, struct passage *passage, int tape)) {
-  struct passage passage = {0};
-  if (passage_begin(&passage, g->n_in, g->n_out))
-    function(g, &passage, tape);
+                         void (*function)(struct gradient *g, struct call_gradient *grad,
+                                          int tape)) {
+  struct call_gradient call_gradient = {0};
+  if (begin(&call_gradient, g->n_in, g->n_out))
+    function(g, &call_gradient, tape);
   else
     gradient_fail(g, NO_MEMORY());
-  arena_free(&passage.arena);
+  arena_free(&call_gradient.arena);
 }
 
 void if_while_if_grad(struct gradient *g) { with_passage(g, -1, if_gradient); }

@@ -20,7 +20,7 @@ static situ_status compute_function(struct compute *compute) {
   const struct call *call = compute->call;
   if (!function)
     return situ_status_create(SITU_FAILED_PRECONDITION,
-                              "There is nobody to call functions: situ_callback_set.");
+                              "No callback is set for PyFunc: call situ_callback_set.");
   return function(call_text(call, "token"), compute->in, call->n_in, compute->out, call->n_out);
 }
 
@@ -38,8 +38,8 @@ static situ_status receive_shape(struct call *call) {
   return NULL;
 }
 
-/* Edges between the parts of a graph that was cut for several processes. All of them make these
- * calls in one order, so that no two wait for each other. */
+/* Edges between the parts of a graph that was partitioned for several processes. All processes run
+ * them in the same order, so that no two wait for each other. */
 #define EDGE_FLAGS (OP_STATEFUL | OP_BLOCKS | OP_TOGETHER | OP_NO_GRADIENT)
 
 static const struct op_def op_defs[] = {

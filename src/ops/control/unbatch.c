@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * unbatch.c: Unbatch gives each call of a batch its rows of a result; UnbatchGrad joins the
- * gradients of the calls again. */
+ * unbatch.c: Unbatch returns to each call of a batch its rows of a result; UnbatchGrad concatenates
+ * the gradients of the calls again. */
 #include <stdlib.h>
 #include <time.h>
 
@@ -108,7 +108,7 @@ static const int64_t *index_of(const struct compute *compute, int input) {
   return situ_tensor_data(compute->in[input]);
 }
 
-/* Gives each call its rows. The lock is held. */
+/* Distributes the rows to the calls. The lock is held. */
 static situ_status distribute(const struct compute *compute, struct exchange *exchange) {
   const int64_t *row = index_of(compute, 1);
   for (int64_t i = 0; i < compute->in[1]->shape.dim[0]; i++, row += 3) {

@@ -28,7 +28,7 @@ static int best_first(const void *a, const void *b) {
   return x->order < y->order ? -1 : 1;
 }
 
-/* The boxes of one class of one image, in a row. */
+/* The boxes of one class of one image, contiguous. */
 static void gather_class(const struct combined *c, int64_t image, int64_t class, float *boxes,
                          float *scores) {
   const int64_t column = c->box_classes > 1 ? class : 0;
@@ -60,7 +60,7 @@ static situ_status select_class(const struct combined *c, int64_t image, int64_t
 
 static float clipped(float v) { return v < 0 ? 0 : v > 1 ? 1 : v; }
 
-/* Writes the best detections of an image; the rest of the results is 0 already. */
+/* Writes the best detections of an image; the results are initially 0. */
 static int64_t write_image(const struct combined *c, int64_t image, const struct detection *found,
                            int64_t count, float *out[3]) {
   const int64_t n = count < c->size ? count : c->size;

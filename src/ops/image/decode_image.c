@@ -87,13 +87,13 @@ static void convert_pixel(const char *from, int64_t own, uint8_t *to, int64_t wa
   if (wanted == 4) to[3] = own == 4 ? (uint8_t)from[3] : UINT8_MAX;
 }
 
-/* Where the pixels of a BMP file are. */
+/* The layout of the pixels in a BMP file. */
 struct bitmap {
   int64_t begin, width, height, channels, line;
   bool top_down;
 };
 
-/* Reads the header; an error where the file has not exactly the size that it says. */
+/* Reads the header. Fails unless the file has exactly the size in its header. */
 static situ_status read_bitmap(situ_string data, struct bitmap *out) {
   enum { HEADER = 32, MAX_PIXELS = INT32_MAX / 8 };
   if (data.length < HEADER)
@@ -153,8 +153,8 @@ static enum format format_of(situ_string data) {
   return FORMAT_UNKNOWN;
 }
 
-/* Which formats an op decodes: DecodeBmp bitmaps alone, DecodeAndCropJpeg JPEG alone, the others
- * what can be of one size; DecodeImage all. */
+/* The formats that an op decodes: DecodeBmp BMP only, DecodeAndCropJpeg JPEG only, DecodeImage all,
+ * the others all but animated GIF. */
 static situ_status check_format(const char *op, enum format format) {
   const char *name = format_names[format];
   if (format == FORMAT_UNKNOWN)

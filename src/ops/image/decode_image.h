@@ -5,11 +5,12 @@
 
 #include "schema/compute.h"
 
-/* Output 0 of an op, as a decoder sees it: samples of one or two bytes, allocated when the size of
- * the image is known. Where the op gives another type, a decoder writes to a buffer of its own. */
+/* Output 0 of an op for a decoder: samples of one or two bytes, allocated when the size of the
+ * image is known. If the op has another output type, the decoder writes to a buffer that is
+ * converted. */
 struct image_buffer {
   const struct compute *compute;
-  int sample_bytes; /* that the decoder writes: 1 (uint8) or 2 (uint16) */
+  int sample_bytes; /* of a sample: 1 (uint8) or 2 (uint16) */
   void *samples;
   bool is_copy; /* `samples` is not the memory of the output */
   int64_t count;

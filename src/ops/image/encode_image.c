@@ -6,7 +6,7 @@
 #include "ops/ops.h"
 #include "tensor/tensor.h"
 
-/* The size of an image, checked against the format that was asked for ('', 'grayscale', 'rgb'). */
+/* The size of an image, checked against the requested format ('', 'grayscale', 'rgb'). */
 static situ_status read_size(const situ_tensor *image, const char *format,
                              struct jpeg_encode_options *options) {
   if (image->shape.rank != 3)

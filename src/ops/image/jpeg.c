@@ -20,14 +20,14 @@ struct decoder {
   const struct jpeg_functions *jpeg;
   const struct jpeg_decode_options *options;
   situ_string data;
-  const JOCTET *asked_at; /* where libjpeg last asked for more data, and how often */
+  const JOCTET *asked_at; /* where libjpeg last requested more data, and how often */
   int requests;
   int64_t max_scans;
   int64_t height, width, channels; /* of the result */
   int64_t skip, offset;            /* lines above it, pixels left of it in a line */
   int64_t lines;                   /* that were decoded */
   uint8_t *pixels;
-  uint8_t *line; /* one line as libjpeg gives it, where that is not one of the result */
+  uint8_t *line; /* a line from libjpeg that is not written to the result directly */
 };
 
 static void begin_source(j_decompress_ptr info) {
@@ -36,7 +36,7 @@ static void begin_source(j_decompress_ptr info) {
   info->src->bytes_in_buffer = decoder->data.length;
 }
 
-/* How often libjpeg asked for more data at the same place. */
+/* Counts the requests of libjpeg for more data at one position. */
 static int count_requests(struct decoder *decoder) {
   const struct jpeg_source_mgr *source = decoder->info.src;
   const bool same = decoder->asked_at == source->next_input_byte;
@@ -44,10 +44,10 @@ static int count_requests(struct decoder *decoder) {
   return decoder->requests = same ? decoder->requests + 1 : 1;
 }
 
-/* The data end before the image does. Where bytes are left, the entropy decoder asks in the middle
- * of a block: it suspends, and jpeg_read_scanlines returns 0, or, to recover, reads them again.
- * Elsewhere an end marker is put in to recover; also where reading again does not help: a file
- * that ends in the first byte of a marker would be read forever. */
+/* The data end before the image does. If bytes are left, the entropy decoder requests more in the
+ * middle of a block: it suspends, and jpeg_read_scanlines returns 0, or, to recover, reads them
+ * again. Otherwise an end marker is inserted to recover; also if reading again does not help: in a
+ * file that ends in the first byte of a marker. */
 static boolean fill_source(j_decompress_ptr info) {
   enum { MAX_REQUESTS = 1 << 14 }; /* more than a block of the largest size can need */
   static const JOCTET end[] = {0xff, JPEG_EOI};
@@ -73,7 +73,7 @@ static void skip_source(j_decompress_ptr info, long count) {
 
 static void end_source(j_decompress_ptr info) { (void)info; }
 
-/* A file with many scans keeps a decoder busy: a scan of a few bytes visits every block. */
+/* Limits the scans: a scan of a few bytes visits every block. */
 static void limit_scans(j_common_ptr codec) {
   struct decoder *decoder = codec->client_data;
   if (decoder->info.input_scan_number <= decoder->max_scans) return;
@@ -98,7 +98,7 @@ static void read_header(void *context) {
     ERREXIT(&decoder->info, JERR_INPUT_EOF);
 }
 
-/* Colors and scale of the result, from header and options. */
+/* Sets colors and scale of the result from the header and the options. */
 static void choose_output(void *context) {
   struct decoder *decoder = context;
   struct jpeg_decompress_struct *info = &decoder->info;
@@ -116,8 +116,8 @@ static void choose_output(void *context) {
   decoder->jpeg->jpeg_calc_output_dimensions(info);
 }
 
-/* Lets libjpeg decode no more of a line than the crop window needs: it begins at the edge of a
- * block, some samples left of the window. */
+/* Restricts decoding to the crop window, rounded outwards to a block; returns how many samples
+ * precede the window. */
 static void crop(struct decoder *decoder) {
   struct jpeg_decompress_struct *info = &decoder->info;
   const struct jpeg_decode_options *options = decoder->options;
@@ -136,7 +136,7 @@ static void start(void *context) {
   if (decoder->options->has_crop) crop(decoder);
 }
 
-/* A CMYK pixel in RGB. Files with Adobe's marker hold the inverse of each ink. */
+/* Converts a CMYK pixel to RGB. Files with Adobe's marker hold the inverse of each ink. */
 static void rgb_of_cmyk(const uint8_t *from, bool is_inverted, uint8_t *to) {
   const int black = is_inverted ? from[3] : 255 - from[3];
   for (int i = 0; i < 3; i++)
@@ -177,7 +177,7 @@ static void repeat_line(const struct decoder *decoder) {
   }
 }
 
-/* Reads on to the end of the file, where errors may still be found. */
+/* Reads to the end of the file, to find errors. */
 static void finish(void *context) {
   struct decoder *decoder = context;
   struct jpeg_decompress_struct *info = &decoder->info;
@@ -206,14 +206,14 @@ static situ_status guard(struct decoder *decoder, void (*step)(void *)) {
              : invalid(decoder, decoder->failure.message);
 }
 
-/* Bytes per pixel of the file that libjpeg needs: where components are in several scans, it keeps
- * the coefficients of all of them. */
+/* The memory that libjpeg needs, per pixel: if components are in several scans, it keeps the
+ * coefficients of all of them. */
 static int64_t coefficient_bytes(const struct jpeg_decompress_struct *info) {
   const bool has_scans = info->progressive_mode || info->comps_in_scan < info->num_components;
   return has_scans ? info->num_components * (int64_t)sizeof(JCOEF) : 1;
 }
 
-/* The size of the result, and whether it can be made. */
+/* Computes the size of the result and checks the limits. */
 static situ_status check_size(struct decoder *decoder, const struct compute *compute) {
   const struct jpeg_decompress_struct *info = &decoder->info;
   const struct jpeg_decode_options *options = decoder->options;
@@ -247,7 +247,7 @@ static situ_status allocate(struct decoder *decoder, struct image_buffer *buffer
   return decoder->line ? NULL : NO_MEMORY();
 }
 
-/* Where too little of the image is there, an error; else the missing lines are black. */
+/* Fails if too little of the image was decoded; otherwise the missing lines are black. */
 static situ_status accept(const struct decoder *decoder) {
   const int64_t stride = decoder->width * decoder->channels,
                 left = decoder->height - decoder->lines;

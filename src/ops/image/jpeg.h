@@ -19,7 +19,7 @@ struct jpeg_decode_options {
 situ_status jpeg_decode(situ_string data, const struct jpeg_decode_options *options,
                         struct image_buffer *buffer) SITU_MUST_USE;
 
-/* Height, width and channels, from the header alone. */
+/* Reads height, width and channels from the header. */
 situ_status jpeg_read_shape(situ_string data, int64_t shape[3]) SITU_MUST_USE;
 
 /* The attributes of EncodeJpeg. */

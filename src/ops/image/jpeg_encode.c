@@ -80,7 +80,7 @@ static void encode(void *context) {
   encoder->jpeg->jpeg_finish_compress(info);
 }
 
-/* The payload of the marker that XMP metadata stand in: the name of its format, 0, the metadata. */
+/* The payload of a marker with XMP metadata: the name of the format, 0, the metadata. */
 static void add_xmp(struct strbuf *xmp, const char *metadata) {
   static const char format[] = "http://ns.adobe.com/xap/1.0/";
   if (!*metadata) return;

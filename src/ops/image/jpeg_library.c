@@ -43,7 +43,7 @@ static void create(void *context) {
   functions.jpeg_CreateDecompress(context, JPEG_LIB_VERSION, sizeof(struct jpeg_decompress_struct));
 }
 
-/* Whether the structs of the library are those of the header: libjpeg compares version and size. */
+/* Whether the structs of the library match the header: libjpeg compares version and size. */
 static bool has_same_abi(void) {
   struct jpeg_failure failure = {0};
   struct jpeg_decompress_struct decoder = {.err = jpeg_library_errors(&functions, &failure)};

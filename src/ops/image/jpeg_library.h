@@ -35,7 +35,7 @@
   X(JDIMENSION, jpeg_write_scanlines, (j_compress_ptr, JSAMPARRAY, JDIMENSION))  \
   X(void, jpeg_finish_compress, (j_compress_ptr))
 
-/* What libjpeg-turbo has and the libjpeg of the Independent JPEG Group has not. */
+/* Functions of libjpeg-turbo that the libjpeg of the Independent JPEG Group lacks. */
 #define JPEG_TURBO_FUNCTIONS(X)                                               \
   X(void, jpeg_crop_scanline, (j_decompress_ptr, JDIMENSION *, JDIMENSION *)) \
   X(JDIMENSION, jpeg_skip_scanlines, (j_decompress_ptr, JDIMENSION))
@@ -45,17 +45,17 @@ struct jpeg_functions {
   JPEG_TURBO_FUNCTIONS(DL_FIELD)
 };
 
-/* Loads the library once; Unimplemented where it is not there or has another ABI. */
+/* Loads the library once; Unimplemented if it is missing or has another ABI. */
 situ_status jpeg_library_load(const struct jpeg_functions **out) SITU_MUST_USE;
 
-/* What libjpeg calls on errors: `base` comes first, so that it can be found from its pointer. */
+/* The error manager of libjpeg: `base` comes first, so that a pointer to it can be cast. */
 struct jpeg_failure {
   struct jpeg_error_mgr base;
   jmp_buf jump;
   char message[JMSG_LENGTH_MAX];
 };
 
-/* Makes the error manager of a codec. */
+/* Initializes the error manager of a codec. */
 struct jpeg_error_mgr *jpeg_library_errors(const struct jpeg_functions *jpeg,
                                            struct jpeg_failure *failure);
 

@@ -62,7 +62,7 @@ static void load(void) {
   is_loaded = dl_load(libraries, symbols, (int)COUNT_OF(symbols), &png, why_not);
 }
 
-/* What longjmp, by which libpng's errors come back, must not lose. */
+/* State that must survive the longjmp with which libpng reports errors. */
 struct decoder {
   struct png *png;
   struct png_info *info;
@@ -71,7 +71,7 @@ struct decoder {
   situ_string data;
   size_t offset; /* in data */
   int64_t height, width, channels;
-  int passes, sample_bytes; /* of the samples that libpng gives */
+  int passes, sample_bytes; /* of the samples that libpng returns */
   size_t line;              /* bytes of one */
   unsigned char *samples;
 };
@@ -133,7 +133,7 @@ static void set_colors(struct decoder *decoder, int color, int depth) {
   if (!wants_gray && is_gray) png.png_set_gray_to_rgb(context);
 }
 
-/* Tells libpng which samples are wanted; `sample_bytes` becomes what it will give. */
+/* Requests the format of the samples; sets `sample_bytes`. */
 static void set_transformations(struct decoder *decoder) {
   struct png *context = decoder->png;
   const int color = png.png_get_color_type(context, decoder->info);
@@ -161,8 +161,8 @@ static void read_lines(struct decoder *decoder) {
   png.png_read_end(decoder->png, decoder->info);
 }
 
-/* Sizes that TensorFlow refuses, and those that the data cannot fill: deflate makes at most 1032
- * bytes of one. */
+/* Rejects sizes that TensorFlow rejects and those that the data cannot fill: deflate expands a byte
+ * to at most 1032. */
 static situ_status check_size(const struct decoder *decoder) {
   enum { MAX_SIDE = 1 << 27, MAX_EXPANSION = 1032 };
   const int64_t width = decoder->width, height = decoder->height;
@@ -180,7 +180,7 @@ static situ_status guarded(struct decoder *decoder, void (*step)(struct decoder 
   return INVALID("Invalid PNG data, size %zu: %s", decoder->data.length, decoder->message);
 }
 
-/* Makes 16 bits of 8: 255 becomes 65535. In place, the last sample first. */
+/* Widens 8 bits to 16: 255 becomes 65535. In place, the last sample first. */
 static void widen(const unsigned char *from, uint16_t *to, int64_t count) {
   for (int64_t i = count - 1; i >= 0; i--) to[i] = (uint16_t)(from[i] * 257);
 }

@@ -75,7 +75,7 @@ static situ_status record_transform(struct call *call) {
                 ARG_OUT(call, 0), ARG_INTS(sizes), ARG_INT(n));
 }
 
-/* The transforms [n, 8] of the inverse matrices. */
+/* The inverses of the transforms, [n, 8]. */
 static struct term inverse_of(struct gradient *g, struct term transforms) {
   const struct term rows =
       OP(g, "Slice", gradient_shape_of(g, transforms), gradient_ints(g, (int64_t[]){0}, 1),

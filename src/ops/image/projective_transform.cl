@@ -9,7 +9,7 @@ INLINE float projective_clamp(float at, float last) {
   return at < 0 ? (float)0 : at > last ? last : at;
 }
 
-/* The coordinate of the pixel that stands for one outside of the image. */
+/* The coordinate of the pixel that is read for one outside of the image. */
 INLINE float projective_reflect(float at, i64 size) {
   const float twice = (float)(2 * size);
   if (size <= 1) return 0;

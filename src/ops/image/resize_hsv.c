@@ -21,13 +21,13 @@ KERNEL_TABLE(hsv_to_rgb, REAL);
 
 enum { IMAGE_GRAIN = 4096 };
 
-/* Whether the op has half_pixel_centers and they are on. */
+/* Whether the op has half_pixel_centers and it is true. */
 static bool has_centers(const struct call *call) {
   const int attr = schema_attr(call->schema, "half_pixel_centers");
   return attr >= 0 && call_bool(call, "half_pixel_centers");
 }
 
-/* The shape of input 0 with the height and width that input 1 holds. */
+/* The shape of input 0 with the height and width in input 1. */
 static situ_status resize_shape(struct call *call) {
   situ_shape *out = &call->out[0].shape, size;
   TRY(op_need_rank(call, 0, 4, "images"));
@@ -101,7 +101,7 @@ static situ_status record_area(struct call *call) {
   return record_resize(call, &resize_area_kernel, false);
 }
 
-/* A slot with the elements of another slot as float. */
+/* Converts a slot to float, in another slot. */
 static situ_status widen(struct call *call, situ_type type, int32_t from, int64_t n,
                          int32_t *slot) {
   TRY(call_scratch(call, (size_t)n * sizeof(float), slot));
@@ -174,7 +174,7 @@ static void bicubic_grad(struct gradient *g) {
       ATTRS(gradient_keep(g, "align_corners"), gradient_keep(g, "half_pixel_centers")));
 }
 
-/* An op of dy and the height and width of input 0, with the same rules. */
+/* Emits an op of dy and the height and width of input 0, with the same options. */
 static void resized_grad(struct gradient *g, const char *op) {
   const struct term size =
       OP(g, "Slice", gradient_shape_of(g, g->in[0]), gradient_ints(g, (int64_t[]){1}, 1),
@@ -186,7 +186,7 @@ static void resized_grad(struct gradient *g, const char *op) {
 
 static void nearest_grad(struct gradient *g) { resized_grad(g, "ResizeNearestNeighborGrad"); }
 
-/* Second derivatives: what a gradient spreads over the pixels is linear in it. */
+/* Second derivatives: the gradient is linear in dy. */
 static void bilinear_second(struct gradient *g) { resized_grad(g, "ResizeBilinear"); }
 static void bicubic_second(struct gradient *g) { resized_grad(g, "ResizeBicubic"); }
 static void nearest_second(struct gradient *g) { resized_grad(g, "ResizeNearestNeighbor"); }

@@ -3,7 +3,7 @@
 
 #ifndef IMAGE_PLACE
 #define IMAGE_PLACE
-/* How many pixels of the input one of the output stands for. */
+/* The scale: input pixels per output pixel. */
 INLINE float image_scale(i64 from, i64 to, i64 corners) {
   return corners && to > 1 ? (float)(from - 1) / (float)(to - 1) : (float)from / (float)to;
 }
@@ -11,13 +11,13 @@ INLINE float image_scale(i64 from, i64 to, i64 corners) {
   const float tall = image_scale(in[0], in[2], in[6]); \
   const float wide = image_scale(in[1], in[3], in[6])
 
-/* The place in the input of index i of the output: as TensorFlow has it, with three rules. */
+/* The input coordinate of index i of the output, with TensorFlow's three options. */
 INLINE float image_place(i64 i, float scale, i64 centers) {
   return centers ? ((float)i + (float)0.5) * scale - (float)0.5 : (float)i * scale;
 }
 INLINE i64 image_within(i64 at, i64 size) { return at < 0 ? 0 : at >= size ? size - 1 : at; }
 
-/* The nearest index of the input. */
+/* The nearest input index. */
 INLINE i64 image_nearest(i64 i, float scale, i64 centers, i64 corners, i64 size) {
   const float at = centers ? ((float)i + (float)0.5) * scale : (float)i * scale;
   const float whole = corners ? floor(at + (float)0.5) : floor(at);
@@ -30,9 +30,9 @@ INLINE float image_cubic(float x, float a) {
                : x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : (float)0;
 }
 
-/* Weight k (0 to 3) of four neighbours of place `at`, and its index. With half-pixel centers,
- * pixels outside have no weight, otherwise the border is repeated. Distances are multiples of
- * 1/1024 as in TensorFlow, which has a table of weights. */
+/* Weight k (0 to 3) of the four neighbours of coordinate `at`, and its index. With half-pixel
+ * centers, pixels outside have no weight, otherwise the border is repeated. Distances are multiples
+ * of 1/1024, as in TensorFlow's table of weights. */
 struct image_taps {
   i64 at[4];
   float weight[4];
@@ -55,7 +55,7 @@ INLINE struct image_taps image_cubic_taps(i64 i, float scale, i64 centers, i64 s
   return taps;
 }
 
-/* Two neighbours in the input and how near the second is. */
+/* Two adjacent input pixels and the weight of the second. */
 struct image_between {
   i64 low, high;
   float part;
@@ -117,7 +117,7 @@ KERNEL(resize_nearest, IN(T, x), OUT(T, y), SIZES(in), SIZE(n)) {
   y[i] = x[((image * in[0] + from_h) * in[1] + from_w) * in[4] + c];
 }
 
-/* The mean of the part of the input that an output covers. */
+/* The mean of the input area of an output pixel. */
 KERNEL(resize_area, IN(T, x), OUT(float, y), SIZES(in), SIZE(n)) {
   EACH(i, n);
   UNPACK(in);
@@ -144,8 +144,8 @@ KERNEL(resize_area, IN(T, x), OUT(float, y), SIZES(in), SIZE(n)) {
 #endif
 
 #if !T_IS_BOOL
-/* Gradients. Item i does one channel of one image: several outputs of the resizing may touch one
- * input. */
+/* Gradients. A work item handles one channel of one image, because several outputs of the resizing
+ * may read one input. */
 KERNEL(resize_nearest_grad, IN(T, dy), OUT(T, dx), SIZES(in), SIZE(n)) {
   EACH(i, n);
   UNPACK(in);

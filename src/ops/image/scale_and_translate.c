@@ -104,13 +104,13 @@ static void free_spans(struct spans *spans) {
   free(spans->weights);
 }
 
-/* Both axes of one call: images of `small` size are the inputs of the forward op. */
+/* Both axes of a call: images of `small` size are the inputs of the forward op. */
 struct axes {
   struct spans rows, columns;
   int64_t batch, channels, from[2], to[2];
 };
 
-/* Adds the images to a smaller or larger size (forward), or spreads them back (backward). */
+/* Resamples the images (forward), or distributes gradients (backward). */
 static void apply(const struct axes *axes, const situ_tensor *in, float *out, bool backward) {
   const void *data = situ_tensor_data(in);
   const int64_t *from = axes->from, *to = axes->to, c = axes->channels;

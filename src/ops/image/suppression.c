@@ -10,7 +10,7 @@
 struct candidate {
   float score;
   int32_t index;
-  int64_t seen; /* the selected candidates before this one have lowered the score already */
+  int64_t seen; /* candidates selected before this index have lowered the score already */
 };
 
 static bool is_better(const struct candidate *a, const struct candidate *b) {
@@ -54,15 +54,15 @@ static float weight_of(const struct suppression *s, float similarity) {
   return similarity <= s->overlap ? 1 : 0;
 }
 
-/* Lowers the score of a candidate by the selected ones that it has not seen yet; false if one of
- * them removes it. */
+/* Lowers the score of a candidate by the selected ones since its last visit; false if one of them
+ * removes it. */
 static bool survives(const struct suppression *s, const struct selection *selected,
                      struct candidate *next) {
   for (int64_t k = selected->count - 1; k >= next->seen; k--) {
     const float similarity = s->similarity(s->context, next->index, selected->index[k]);
     if (s->sigma <= 0 && similarity > s->overlap) return false;
     next->score *= weight_of(s, similarity);
-    if (!(next->score > s->least)) return false; /* also NaN, which has no place in the heap */
+    if (!(next->score > s->least)) return false; /* also NaN, which cannot be ordered */
   }
   next->seen = selected->count;
   return true;

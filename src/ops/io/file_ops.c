@@ -34,12 +34,12 @@ static situ_status compute_read(struct compute *compute) {
   return status;
 }
 
-/* Makes the folders of a path, as far as they are missing. */
+/* Creates the missing folders of a path. */
 static void make_folders(const char *path) {
   char *copy = strdup(path);
   for (char *at = copy ? strchr(copy + 1, '/') : NULL; at; at = strchr(at + 1, '/')) {
     *at = 0;
-    mkdir(copy, 0777); /* opening the file will say what went wrong */
+    mkdir(copy, 0777); /* opening the file will report the error */
     *at = '/';
   }
   free(copy);

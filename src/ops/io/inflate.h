@@ -19,7 +19,7 @@ struct inflated_file {
 situ_status inflate_open(const char *path, const char *how,
                          struct inflated_file *out) SITU_MUST_USE;
 
-/* Returns why the stream has an error (ferror): DataLoss if the file is damaged. Once. */
+/* Returns the error of the stream (ferror) once: DataLoss if the file is damaged. */
 situ_status inflate_take_error(struct inflater *inflater) SITU_MUST_USE;
 
 #endif

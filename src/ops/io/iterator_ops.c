@@ -33,8 +33,8 @@ struct arguments {
   int n;
 };
 
-/* Arguments from input `first` on, with references. Those that belong to the program are copied:
- * iterators live on. */
+/* Arguments from input `first` on, with references. Memory of the program is copied, because
+ * iterators outlive the run. */
 static situ_status take_arguments(const struct compute *compute, int first, struct arguments *out) {
   *out = (struct arguments){.n = compute->call->n_in - first};
   if (out->n > MOST) return INVALID("A data set takes at most %d arguments.", MOST);
@@ -114,7 +114,8 @@ static situ_status next_shape(struct call *call) {
   return NULL;
 }
 
-/* Fails if an element has other types than the op: a handle may be that of any iterator. */
+/* Fails if the types of an element differ from those of the op: a handle may refer to any iterator.
+ * */
 static situ_status check_types(const struct compute *compute) {
   for (int i = 0; i < compute->call->n_out; i++) {
     const situ_type expected = compute->call->out[i].type;
@@ -173,7 +174,7 @@ static situ_status compute_next_or(struct compute *compute) {
   return situ_tensor_create(SITU_BOOL, SITU_SCALAR, &found, &compute->out[0]);
 }
 
-/* The element of an iterator that has only that one. */
+/* The element of a data set with a single element. */
 static situ_status take_single(const struct compute *compute, struct resource *iterator) {
   const int n = compute->call->n_out;
   bool end = false;

@@ -6,8 +6,8 @@
 #include "schema/op_def.h"
 
 enum {
-  START_ONCE = 1,   /* not where it has begun already */
-  START_SHARED = 2, /* what data sets keep (orders, caches) is that of all who share them */
+  START_ONCE = 1,   /* if it has not begun already */
+  START_SHARED = 2, /* iterators of the same handle share the state of data sets (orders, caches) */
 };
 
 /* As tf.data.experimental.ExternalStatePolicy. */
@@ -19,16 +19,16 @@ bool iterator_op_has_state(const struct op_def *op);
 
 struct iterator_table {
   const struct resource_kind *kind;
-  /* A new one, that has no data set yet. */
+  /* Creates an iterator without a data set. */
   situ_status (*create)(void *context, struct resource **out);
-  /* Begins with the first element of a data set (a handle). */
+  /* Starts at the first element of a data set (a handle). */
   situ_status (*start)(struct resource *iterator, situ_tensor *dataset,
                        situ_tensor *const *arguments, int n, unsigned how);
   /* A data set and its arguments as one data set. */
   situ_status (*bind)(situ_tensor *dataset, situ_tensor *const *arguments, int n,
                       situ_tensor **out);
   situ_status (*count)(situ_tensor *dataset, int64_t *out);
-  /* The next element; the caller's services say when to give up. */
+  /* Returns the next element; the caller's services can cancel it. */
   situ_status (*next)(struct resource *iterator, const struct services *services,
                       situ_tensor **parts, int n, bool *end);
   /* Save the position as a vector, and continue at a saved one. `policy`: what to do about

@@ -37,7 +37,7 @@ static bool find_feature(struct wire example, situ_string key, struct wire *out)
   return found;
 }
 
-/* The values of a feature, as they come. */
+/* The values of a feature, in the order of the record. */
 struct values {
   situ_type type;
   int64_t count, room;
@@ -77,7 +77,7 @@ static bool push(struct values *values, const struct wire_field *field) {
   return true;
 }
 
-/* Numbers may stand one by one, or packed. */
+/* Numbers may be packed or not. */
 static situ_status read_list(struct wire list, struct values *out) {
   struct wire_field field;
   while (list.at < list.end) {
@@ -98,9 +98,9 @@ static situ_status read_list(struct wire list, struct values *out) {
   return NULL;
 }
 
-/* What the parts of one call share. Inputs: serialized, names, sparse keys, dense keys, ragged
- * keys, dense defaults. Outputs: indices, values and shapes of the sparse ones, then dense values.
- */
+/* The state that the parts of one call share. Inputs: serialized, names, sparse keys, dense keys,
+ * ragged keys, dense defaults. Outputs: indices, values and shapes of the sparse features, then
+ * dense values. */
 struct parsing {
   const struct compute *compute;
   const situ_tensor *examples;
@@ -123,7 +123,8 @@ static const char *name_of(const struct parsing *p, int64_t index, char out[MOST
   return out;
 }
 
-/* "Name: a, Key: x, Index: 0.  ", where in a batch a feature is wrong; "Key: x.  " of one. */
+/* "Name: a, Key: x, Index: 0.  " for an invalid feature of a batch; "Key: x.  " of a single
+ * example. */
 static const char *place_of(const struct parsing *p, int64_t index, situ_string key,
                             char out[2 * MOST_SHOWN + 64]) {
   char name[MOST_SHOWN + 16], number[32] = "";
@@ -144,7 +145,7 @@ static situ_status wrong_type(const struct parsing *p, int64_t index, situ_strin
                  situ_type_name(want), situ_type_name(have));
 }
 
-/* The values of a feature of an example; *found is false where it has none. */
+/* The values of a feature of an example; *found is false if it is missing. */
 static situ_status read_feature(const struct parsing *p, int64_t index, situ_string key, bool dense,
                                 situ_type type, struct values *out, bool *found) {
   static const situ_type kinds[] = {SITU_NO_TYPE, SITU_STRING, SITU_FLOAT, SITU_INT64};
@@ -167,7 +168,7 @@ static situ_status read_feature(const struct parsing *p, int64_t index, situ_str
   return read_list(field.inside, out);
 }
 
-/* Copies values to a place of a tensor of numbers, or of strings that are kept apart. */
+/* Copies values to a tensor of numbers, or to an array of strings. */
 static void store(const struct values *values, void *data, situ_string *strings, int64_t at) {
   const size_t n = (size_t)values->count;
   if (!n) return;
@@ -189,7 +190,7 @@ static situ_status is_missing(const struct parsing *p, int64_t index, situ_strin
                  name_of(p, index, name), shown(key), key.data, situ_type_name(type));
 }
 
-/* Appends the values that stand for a missing feature. */
+/* Appends the default values of a missing feature. */
 static situ_status take_default(const situ_tensor *preset, int64_t count, struct values *out) {
   for (int64_t i = 0; i < count; i++) {
     struct wire_field field = {0};
@@ -319,7 +320,7 @@ static situ_status count_parts(const struct parsing *p, int index, int64_t strid
   return NULL;
 }
 
-/* Copies the values of each example to its row and fills the row up with the default. */
+/* Copies the values of each example to its row and pads the row with the default. */
 static void fill_rows(const struct parsing *p, const struct values *all, const int64_t *counts,
                       int64_t width, const void *preset, void *out) {
   const bool text = all->type == SITU_STRING;

@@ -34,7 +34,7 @@ static enum record_format format_of(const char *op) {
   return (enum record_format)i;
 }
 
-/* The compression that an attribute names, as a constant: a reader outlives its call. */
+/* The compression named by an attribute, as a constant: a reader outlives its call. */
 static situ_status read_packing(const struct call *call, enum record_format format,
                                 const char **out) {
   const char *name = format == RECORD_FIXED ? call_text(call, "encoding")
@@ -77,7 +77,7 @@ static situ_status compute_reader(struct compute *compute) {
   return compute_resource(compute, &reader_kind, create, compute->call);
 }
 
-/* Takes the name of the next file from the queue. */
+/* Dequeues the name of the next file. */
 static situ_status next_file(const struct compute *compute, struct reader *reader) {
   struct resource *resource = NULL;
   struct queue_element *element = NULL;
@@ -127,7 +127,7 @@ static situ_status read_some(struct compute *compute, int64_t most, situ_shape s
   int64_t n = 0;
   pthread_mutex_lock(&reader->lock);
   while (!status && n < most) {
-    if (n) compute->patience = NULL; /* what was read would be lost */
+    if (n) compute->patience = NULL; /* otherwise the records that were read would be lost */
     status = read_record(compute, reader, &keys[n], &values[n]);
     n += !status;
   }

@@ -45,7 +45,7 @@ static situ_status open_plain(struct record_file *file, const char *path) {
   return NULL;
 }
 
-/* Why the stream ends: NULL at the end of the file. */
+/* The reason why the stream ends: NULL at the end of the file. */
 static situ_status stream_error(struct record_file *file) {
   if (!ferror(file->stream)) return NULL;
   const int error = errno ? errno : EIO;
@@ -135,7 +135,7 @@ static situ_status read_line(struct record_file *file, struct strbuf *key, struc
   return NULL;
 }
 
-/* Appends at most `bytes` bytes; takes no more memory than there are. */
+/* Appends at most `bytes` bytes; allocates only what the file has. */
 static situ_status append_bytes(struct record_file *file, uint64_t bytes, struct strbuf *out) {
   char block[BLOCK];
   for (size_t n = 1; bytes > 0 && n && !out->failed; bytes -= n) {
@@ -154,7 +154,7 @@ static situ_status read_bytes(struct record_file *file, uint64_t bytes, struct s
                             (long long)file->offset, file->path);
 }
 
-/* Drops what the next record does not share with this one. */
+/* Drops the bytes that the next record does not overlap. */
 static void advance(struct record_file *file) {
   struct strbuf *window = &file->window;
   const size_t hop = (size_t)file->hop_bytes;

@@ -11,7 +11,7 @@
 
 enum record_format { RECORD_WHOLE, RECORD_LINE, RECORD_FIXED, RECORD_TF };
 
-/* A file that is being read. Zero with a format, and what that needs, is a closed one. */
+/* A file that is being read. Zero except for the format and its options, it is closed. */
 struct record_file {
   enum record_format format;
   int64_t skip; /* lines at the beginning */
@@ -19,18 +19,18 @@ struct record_file {
   const char *packing;       /* "GZIP", "ZLIB"; NULL: none. Borrowed */
   FILE *stream;              /* NULL: closed */
   struct inflater *inflater; /* of the stream of a compressed file, or NULL */
-  struct strbuf window;      /* of fixed-length records: what was read ahead */
+  struct strbuf window;      /* of fixed-length records: bytes read ahead */
   char *path;
   int64_t line, offset;
   int64_t size;        /* SITU_ANY: not known before the end */
   uint64_t max_record; /* bytes */
 };
 
-/* Opens a file, instead of the one before. */
+/* Opens a file and closes the previous one. */
 situ_status record_open(struct record_file *file, const char *path) SITU_MUST_USE;
 void record_close(struct record_file *file);
 
-/* Appends the next record and its key; *end where the file has no more. */
+/* Appends the next record and its key; *end is set at the end of the file. */
 situ_status record_next(struct record_file *file, struct strbuf *key, struct strbuf *value,
                         bool *end) SITU_MUST_USE;
 

@@ -27,7 +27,7 @@ struct dense {
   void *out[DENSE_MOST_OUTPUTS];
 };
 
-/* `room` is uninitialized memory for as many elements as the call asked for. */
+/* `room` is an uninitialized workspace of the requested number of elements. */
 typedef situ_status dense_one(const struct dense *dense, int64_t index, void *room);
 
 /* Describes a call without creating outputs. */

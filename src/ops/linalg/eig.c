@@ -108,7 +108,7 @@ static situ_status logarithm_one(const struct dense *dense, int64_t index, void 
 static situ_status run(struct compute *compute, dense_one *one) {
   struct dense dense = dense_of(compute);
   const int64_t n = dense.n;
-  dense.is_complex = true; /* room is for complex numbers also of real matrices */
+  dense.is_complex = true; /* the workspace is for complex numbers also of real matrices */
   if (!n) dense.matrices = 0;
   return dense_run(&dense, 7 * n * n + 6 * n, 50.0 * (double)(n * n * n), one);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * lstsq_steps.h: one linear least-squares problem, for one type of elements. No include guard.
  *
- * a is m x n, b is m x sides, x is n x sides. */
+ * a is m x n, b is m x sides, x is n x sides (`sides`: right-hand sides). */
 
 /* c = a b for a of rows x inner; `adjoint`: c = a^H b for a of inner x rows. */
 static void F(product)(int64_t rows, int64_t inner, int64_t columns, const E *a, bool adjoint,

@@ -11,7 +11,7 @@
 #include "tensor/type.h"
 
 enum {
-  TILE = 128, /* the sides of what a work-group makes on a GPU */
+  TILE = 128, /* the size of a work-group's tile on a GPU */
   SMALL_TILE = 16,
   FEW = 64, /* rows or columns that are worth the small one */
   PRODUCT_GRAIN = 1 << 16
@@ -80,8 +80,8 @@ static const struct kernel matmul_kernel = {
 static const struct kernel matmul_small_kernel = {
     .name = "matmul_small", .file = "ops/linalg/matmul.cl", .host = {PRODUCT_TYPES(PRODUCT_ENTRY)}};
 
-/* What is multiplied: the last two dimensions of two operands, each perhaps transposed, with the
- * batch's dimensions in front broadcast to those of the result. */
+/* The operands: two matrices per batch element, each possibly transposed; the batch dimensions are
+ * broadcast to those of the result. */
 struct factors {
   bool turn_a, turn_b;
   int64_t m, n, k;
@@ -91,7 +91,8 @@ static bool turned(const struct call *call, const char *matmul, const char *batc
   return call_attr(call, matmul) ? call_bool(call, matmul) : call_bool(call, batch);
 }
 
-/* TensorFlow's words: while building, of the kernel of MatMul, of the kernel of BatchMatMul. */
+/* TensorFlow's error texts: when the graph is built, of the kernel of MatMul, of the kernel of
+ * BatchMatMul. */
 static situ_status misfit(const struct call *call, const struct factors *factors, int64_t inner_a,
                           int64_t inner_b) {
   char a[256], b[256];
@@ -106,7 +107,7 @@ static situ_status misfit(const struct call *call, const struct factors *factors
                  (long long)inner_b, a, b, factors->turn_a, factors->turn_b);
 }
 
-/* Reads the sizes of the matrices, as far as they are known, and checks that they fit. */
+/* Reads the known sizes of the matrices and checks that they match. */
 static situ_status factors_of(const struct call *call, struct factors *out) {
   const situ_shape *a = &call->in[0].shape, *b = &call->in[1].shape;
   out->turn_a = turned(call, "transpose_a", "adj_x");
@@ -168,7 +169,7 @@ static situ_status batch_shape(struct call *call, bool broadcast) {
 static situ_status batch_matmul_shape(struct call *call) { return batch_shape(call, false); }
 static situ_status batch_matmul_v2_shape(struct call *call) { return batch_shape(call, true); }
 
-/* How far it is from one matrix of an operand to the next along each dimension of the batch. */
+/* The strides between the matrices of an operand along each dimension of the batch. */
 static void steps_of(const situ_shape *operand, int64_t steps[SITU_MAX_RANK]) {
   int64_t step = operand->dim[operand->rank - 1] * operand->dim[operand->rank - 2];
   for (int d = 0; d < SITU_MAX_RANK; d++) steps[d] = 0;

@@ -7,7 +7,7 @@
 #define ITEM_COLS 8
 #include "kernel/tile.h"
 
-/* Where the matrices of item `rest` of the batch begin. */
+/* The offsets of the matrices of batch element `rest`. */
 #define STARTS(rest)                       \
   i64 a_start = 0, b_start = 0;            \
   for (i64 d = 7, r = rest; d >= 0; d--) { \
@@ -17,7 +17,7 @@
   }
 
 #if IS_PICKED(matmul_small)
-/* A work-group of 256 items makes a tile of 16 x 16 elements. */
+/* A work-group of 256 items computes a tile of 16 x 16 elements. */
 GROUP_KERNEL(matmul_small, IN(T, a), IN(T, b), OUT(T, c), OUT(T, space), SIZE(m), SIZE(n), SIZE(k),
              SIZE(a_row), SIZE(a_col), SIZE(b_row), SIZE(b_col), SIZE(count), SIZES(dim),
              SIZES(a_step), SIZES(b_step)) {
@@ -45,7 +45,7 @@ GROUP_KERNEL(matmul_small, IN(T, a), IN(T, b), OUT(T, c), OUT(T, space), SIZE(m)
 #endif
 
 #if IS_PICKED(matmul)
-/* The same with tiles of 128 x 128. Items that read side by side read what lies side by side. */
+/* The same with tiles of 128 x 128. Adjacent work items read adjacent elements. */
 GROUP_KERNEL(matmul, IN(T, a), IN(T, b), OUT(T, c), OUT(T, space), SIZE(m), SIZE(n), SIZE(k),
              SIZE(a_row), SIZE(a_col), SIZE(b_row), SIZE(b_col), SIZE(count), SIZES(dim),
              SIZES(a_step), SIZES(b_step)) {
@@ -59,7 +59,7 @@ GROUP_KERNEL(matmul, IN(T, a), IN(T, b), OUT(T, c), OUT(T, space), SIZE(m), SIZE
   STARTS(batch);
   (void)space;
   TILE_BEGIN(get_group_id(0) % tiles, across);
-  /* Where an item's first elements of a slice lie, and how far it is to its next ones. */
+  /* The offsets of a work item's first elements of a slice, and the strides to its next ones. */
   const bool turn_a = a_row == 1, turn_b = b_row == 1;
   const int ap = turn_a ? id_ / TILE_ROWS : id_ % TILE_DEPTH;
   const int ai = turn_a ? id_ % TILE_ROWS : id_ / TILE_DEPTH;

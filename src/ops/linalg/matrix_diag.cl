@@ -20,7 +20,7 @@ KERNEL(diagonal_set, IN(T, x), IN(T, d), OUT(T, y), SIZE(rows), SIZE(columns), S
   y[i] = row == column ? d[i / columns / rows * length + row] : x[i];
 }
 
-/* What is at most `lower` below and `upper` above the diagonal; negative ones keep all. */
+/* Keeps at most `lower` subdiagonals and `upper` superdiagonals; negative: all. */
 KERNEL(band_part, IN(T, x), OUT(T, y), SIZE(rows), SIZE(columns), SIZE(lower), SIZE(upper),
        SIZE(n)) {
   EACH(i, n);

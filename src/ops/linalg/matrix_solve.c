@@ -143,7 +143,7 @@ static situ_status record_cholesky(struct call *call) {
                 ARG_INT(size), ARG_INT(n));
 }
 
-/* How far it is from one matrix of an operand to the next along each dimension of the batch. */
+/* The strides between the matrices of an operand along each dimension of the batch. */
 static void steps_of(const situ_shape *operand, int64_t steps[SITU_MAX_RANK]) {
   int64_t step = operand->dim[operand->rank - 1] * operand->dim[operand->rank - 2];
   for (int d = 0; d < SITU_MAX_RANK; d++) steps[d] = 0;

@@ -49,8 +49,8 @@ INLINE T F(div)(T a, T b) {
 #endif
 
 #if HAS_ELEMENTS
-/* x of a x = b, by elimination with pivots; `work` is as large as a. Without right sides
- * (`identity`) x is the inverse. */
+/* Solves a x = b by elimination with pivoting; `work` is as large as a. Without right-hand sides
+ * (`identity`), x is the inverse. */
 KERNEL(matrix_solve, IN(T, a), IN(T, b), OUT(T, work), OUT(T, x), SIZE(size), SIZE(sides),
        SIZE(identity), SIZE(adjoint), SIZE(n)) {
   EACH(i, n);
@@ -144,8 +144,8 @@ KERNEL(matrix_cholesky, IN(T, a), OUT(T, y), SIZE(size), SIZE(n)) {
     }
 }
 
-/* x of a x = b where a is a triangle; adjoint: of its adjoint. Matrices a repeat in the batch as
- * a_step says, right sides as b_step. */
+/* Solves a x = b for triangular a, or its adjoint. The strides a_step and b_step broadcast in the
+ * batch. */
 KERNEL(triangular_solve, IN(T, a), IN(T, b), OUT(T, x), SIZE(size), SIZE(sides), SIZE(lower),
        SIZE(adjoint), SIZE(n), SIZES(dim), SIZES(a_step), SIZES(b_step)) {
   EACH(i, n);

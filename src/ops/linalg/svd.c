@@ -82,7 +82,7 @@ static struct term inner_grad(struct gradient *g, const struct svd_terms *x, str
   return dense_matmul(g, x->u, dense_matmul(g, sum, v1, false, true), false, false);
 }
 
-/* What the columns of V beyond those of U add. */
+/* The contribution of the columns of V beyond those of U. */
 static struct term outer_grad(struct gradient *g, const struct svd_terms *x, struct term v1,
                               struct term dv1, bool full) {
   const struct term dv_v = dense_matmul(g, dv1, v1, true, false);

@@ -14,7 +14,7 @@ static bool F(is_finite)(const E *x, int64_t count) {
   return finite;
 }
 
-/* Writes the first columns of a basis whose columns are the rows of x. `room`: as large as x. */
+/* Writes the first columns of a basis whose columns are the rows of x. `room` is as large as x. */
 static void F(put_basis)(const struct dense *dense, int output, int64_t index, int64_t size,
                          int64_t rows, const E *x, E *room) {
   F(transpose)(rows, size, x, false, room);
@@ -34,7 +34,7 @@ static void F(put_nan)(const struct dense *dense, int64_t index, bool vectors, E
   }
 }
 
-/* Where the parts of a decomposition of an m x n matrix with m >= n are. */
+/* The offsets of the parts of a decomposition of an m x n matrix with m >= n. */
 struct F(svd) {
   int64_t m, n, wide; /* columns of u */
   E *a, *q, *ut, *vt, *tau_q, *tau_p, *work;

@@ -144,7 +144,7 @@ static struct term conjugate(struct gradient *g, struct term a) {
   return type_is_complex(gradient_type(g, a)) ? OP(g, "Conj", a) : a;
 }
 
-/* Moves elements along an axis (of a tensor of a rank) by `by`, with zeros in place of others. */
+/* Shifts a tensor of a rank along an axis by `by` elements and fills with zeros. */
 static struct term shift(struct gradient *g, struct term x, int rank, int axis, int64_t by) {
   int64_t pads[2 * SITU_MAX_RANK] = {0}, at[SITU_MAX_RANK] = {0};
   pads[2 * axis + (by < 0)] = by < 0 ? -by : by;

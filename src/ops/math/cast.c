@@ -65,7 +65,7 @@ situ_status cast_record_part(struct call *call, situ_type real, int32_t from, in
 /* The number of bits of the fraction of an 8-bit type. */
 static int fraction_bits(situ_type type) { return type == SITU_FLOAT8_E5M2 ? 2 : 3; }
 
-/* Between a type that is only stored and the one that stands for it in kernels. */
+/* Converts between a type that is only stored and its wider type in kernels. */
 static situ_status widen(struct call *call, situ_type type, int32_t from, int32_t to, int64_t n) {
   const situ_type wide = type_wide(type);
   if (type_is_int4(type)) return cast_once(call, kernels[wide], wide, from, to, n);

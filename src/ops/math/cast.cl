@@ -3,7 +3,7 @@
  * converted through float and their parts. Reals convert to small integers through int, so that
  * overflow wraps on every device. */
 #if T_IS_REAL
-/* What does not fit, and NaN, become the least integer, as the instructions of x86 convert. */
+/* Values out of range and NaN become the least integer, like x86 instructions convert. */
 #define int_of(x) ((x) >= (C)-2147483648.0f && (x) < (C)2147483648.0f ? (i32)(x) : I32_LEAST)
 #define long_of(x) ((x) >= -TWO_63 && (x) < TWO_63 ? (i64)(x) : I64_LEAST)
 #define I32_LEAST (-2147483647 - 1)
@@ -106,7 +106,7 @@ KERNEL(widen_float8, IN(u8, x), OUT(T, y), SIZE(digits), SIZE(n)) {
   y[i] = as_float(wide | (bits & 0x80u) << 24);
 }
 
-/* Rounds to nearest, ties to even; what is too large becomes infinity, or NaN. */
+/* Rounds to nearest, ties to even; values too large become infinity, or NaN. */
 KERNEL(narrow_float8, IN(T, x), OUT(u8, y), SIZE(digits), SIZE(n)) {
   EACH(i, n);
   const u32 bits = as_uint(x[i]), magnitude = bits & 0x7fffffffu;

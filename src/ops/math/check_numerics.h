@@ -5,26 +5,26 @@
 
 #include "schema/call.h"
 
-/* How many elements of a tensor are odd, by kind. */
+/* The number of elements of a tensor that are not finite, by kind. */
 struct numerics_counts {
   int64_t nans, highs, lows; /* NaN, +Inf, -Inf */
 };
 
-/* Whether elements of the type can be odd. */
+/* Whether elements of the type may not be finite. */
 bool check_numerics_concerns(situ_type type);
 
-/* Counts in a tensor that lies in host memory. */
+/* Counts in a tensor in host memory. */
 struct numerics_counts check_numerics_count(const situ_tensor *tensor);
 
-/* Whether there are any. */
+/* Whether any count is not 0. */
 static inline bool check_numerics_is_odd(const struct numerics_counts *odd) {
   return odd->nans || odd->highs || odd->lows;
 }
 
-/* "-Inf, +Inf, and NaN": the kinds that there are, as TensorFlow lists them. */
+/* "-Inf, +Inf, and NaN": the kinds with a count other than 0, as TensorFlow lists them. */
 const char *check_numerics_kinds(const struct numerics_counts *odd);
 
-/* How many pieces a tensor of so many elements is counted in: each gives three int32 counts. */
+/* The number of pieces in which a tensor is counted: each has three int32 counts. */
 int64_t check_numerics_pieces(int64_t elements);
 
 /* Records the kernel that counts: slot `values` has `elements` elements, the counts go to slot

@@ -92,8 +92,8 @@ static void cumprod_grad(struct gradient *g) {
   g->dx[0] = OP(g, "DivNoNan", sums(g, weighted, !gradient_bool(g, "reverse")), g->in[0]);
 }
 
-/* exp(x) times the sums of dy / exp(y), in logarithms, of what is positive in dy; the lowest number
- * stands for log(0), so that the second derivative is no NaN. */
+/* exp(x) times the sums of dy / exp(y), in logarithms, of the positive part of dy; the lowest
+ * finite number represents log(0), so that the second derivative is not NaN. */
 static struct term exp_sums(struct gradient *g, struct term dy) {
   const situ_type type = gradient_type(g, g->in[0]);
   const double lowest = type == SITU_HALF       ? -65504.0

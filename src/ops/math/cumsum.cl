@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cumsum.cl: cumulative sums and products along the middle of [outer][length][inner]; one work
- * item per line. On a GPU the lanes of an item compute a parallel prefix sum (Hillis and Steele)
- * of as many neighbours as there are lanes, then add the total of all previous ones. */
+ * cumsum.cl: cumulative sums and products along the middle of [outer][length][inner]; one work item
+ * per line. On a GPU the lanes of an item compute a parallel prefix sum (Hillis and Steele) of one
+ * element per lane, then add the total of all previous ones. */
 #if !T_IS_BOOL
 #define SCAN_SUM(a, b) ((a) + (b))
 #define SCAN_PRODUCT(a, b) ((a) * (b))

@@ -249,7 +249,8 @@ const struct kernel *const elementwise_greatest[2] = {&Maximum_kernel, &Maximum_
    .shape = op_equal_shapes,                                       \
    .record = name_##_record,                                       \
    .grad = name_##_grad},
-/* Elements of another size than the inputs': never in place, a short input might be as large. */
+/* The element size differs from that of the inputs: never in place, because a shorter input may
+ * have as many bytes. */
 #define COMPARE(name, class, cost, f, python, doc) \
   BINARY_OP_DEF(name, "x:T y:T", XY_ARGS, class, "z:bool", 0, NULL, "", "", python, doc)
 

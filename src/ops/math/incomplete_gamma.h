@@ -8,8 +8,8 @@
 
 enum { MOST_TERMS = 20000 };
 
-/* What is computed of the incomplete gamma function P(a, x): its value; the derivative in a; that
- * of a sample x of the gamma distribution, -(dP / da) / (dP / dx). */
+/* Functions of the incomplete gamma function P(a, x): the value; the derivative in a; the
+ * derivative of a sample x of the gamma distribution, -(dP / da) / (dP / dx). */
 enum gamma_mode { GAMMA_VALUE, GAMMA_DERIVATIVE, GAMMA_SAMPLE };
 
 /* Recurrence up to 10, then the asymptotic series; reflection for negative x. */

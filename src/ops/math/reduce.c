@@ -85,12 +85,13 @@ static situ_status reduce_shape(struct call *call) {
   return NULL;
 }
 
-/* A tensor with neighbours that go or stay together made one: they take turns. */
+/* The dimensions of a tensor, adjacent ones that are all reduced or all kept merged: they
+ * alternate. */
 struct runs {
   int count;
   int64_t dim[SITU_MAX_RANK];
   bool gone[SITU_MAX_RANK];
-  int64_t reduced; /* elements behind each of the result */
+  int64_t reduced; /* elements per element of the result */
 };
 
 static struct runs find_runs(const situ_shape *shape, const struct axes *axes) {
@@ -109,7 +110,7 @@ static struct runs find_runs(const situ_shape *shape, const struct axes *axes) {
   return runs;
 }
 
-/* A reduction on its way: where its latest result lies. */
+/* A reduction in several stages: the slot of its latest result. */
 struct progress {
   struct call *call;
   const struct kernel *kernel;
@@ -148,11 +149,11 @@ static situ_status stage(struct progress *p, int64_t outer, int64_t length, int6
   p->at = to;
   p->type = type;
   if (p->kernel == &squares_kernel || p->kernel == &long_sum_kernel)
-    p->kernel = &sum_kernel; /* what is squared or widened is summed */
+    p->kernel = &sum_kernel; /* later stages only add */
   return NULL;
 }
 
-/* Records the stages of one run: until no piece is left but one. */
+/* Records the stages of one dimension, until one piece is left. */
 static situ_status reduce_run(struct progress *p, int64_t outer, int64_t length, int64_t inner,
                               bool last) {
   const int64_t piece = inner > SHORT_ROW ? TALL : RUN / inner;
@@ -207,7 +208,7 @@ static situ_status parts_of(const struct operand *operand, struct operand *out) 
   return NULL;
 }
 
-/* Sums the parts of complex numbers on their own. */
+/* Adds real and imaginary parts separately. */
 static situ_status record_parts(struct call *call, const struct kernel *kernel, bool mean,
                                 const struct axes *axes) {
   struct operand in, out;
@@ -394,7 +395,7 @@ static struct term spread(struct gradient *g, struct term term) {
 
 static void sum_grad(struct gradient *g) { g->dx[0] = spread(g, g->dy[0]); }
 
-/* How many elements one of the output is the mean of. */
+/* The number of elements that one element of the output is the mean of. */
 static struct term mean_of_how_many(struct gradient *g) {
   situ_shape in, out;
   const situ_type type = gradient_type(g, g->dy[0]);
@@ -424,7 +425,7 @@ static void extreme_grad(struct gradient *g) {
 static void max_grad(struct gradient *g) { extreme_grad(g); }
 static void min_grad(struct gradient *g) { extreme_grad(g); }
 
-/* The product of the elements before and behind each along the first dimension. */
+/* The product of all other elements along the first dimension. */
 static struct term product_of_others(struct gradient *g, struct term x) {
   const struct term axis = gradient_int(g, 0);
   const struct term before =
@@ -435,8 +436,8 @@ static struct term product_of_others(struct gradient *g, struct term x) {
   return OP(g, "Mul", before, behind);
 }
 
-/* The same with the dimensions that go turned to the front and made one: exact also where elements
- * are 0. */
+/* The same with the reduced dimensions transposed to the front and merged: exact also for elements
+ * equal to 0. */
 static struct term others_over(struct gradient *g, const situ_shape *in, const bool *gone) {
   int64_t forth[SITU_MAX_RANK], back[SITU_MAX_RANK], turned[SITU_MAX_RANK], count = 1;
   int n = 0;

@@ -5,7 +5,7 @@
 #endif
 
 #define REDUCE_SHORT 8192 /* rows below are reduced for themselves */
-#define REDUCE_PERIOD 256 /* rows up to this width are taken together */
+#define REDUCE_PERIOD 256 /* rows up to this width are reduced several at a time */
 #define REDUCE_STRIP 4096 /* columns at a time */
 #define REDUCE_SMALL_half 1
 #define REDUCE_SMALL_int8 1
@@ -38,7 +38,7 @@
 #include "ops/math/reduction.cl"
 
 #if T_IS_INTEGER
-/* The sum behind a mean: it may not fit the type of the elements. */
+/* The sum for a mean: it may exceed the range of the element type. */
 #define REDUCE_SMALL_int32 1
 #define REDUCE_SMALL_uint32 1
 #define REDUCER long_sum
@@ -120,8 +120,8 @@ KERNEL(narrow, IN(C, x), OUT(T, y), SIZE(n)) {
   y[i] = (T)x[i];
 }
 
-/* Where the first of the elements that are before all others lies along a dimension; x has
- * [outer][length][inner] elements. NaN is behind everything, as in TensorFlow. */
+/* The index of the maximum or minimum along a dimension (the first one); x has
+ * [outer][length][inner] elements. NaN is ordered last, as in TensorFlow. */
 #define PLACE_ARGS(INDEX) \
   IN(T, x), OUT(INDEX, y), SIZE(length), SIZE(inner), SIZE(n), SIZE(lanes)
 #define PLACE_BEFORE(a, BEFORE, b) ((a)BEFORE(b) || ((b) != (b) && (a) == (a)))
@@ -148,8 +148,8 @@ PLACE(argmin_i32, int, <)
 PLACE(argmin_i64, i64, <)
 #undef PLACE
 #else
-/* Each lane has the first of its own, and the tree takes the first of equal ones. There are no more
- * lanes than elements; items behind the last result do that of the last again. */
+/* Each lane finds its own, and the tree keeps the first of equal ones. There are no more lanes than
+ * elements; items after the last result repeat it. */
 #define PLACE_BODY(INDEX, BEFORE)                                                            \
   {                                                                                          \
     __local C best[256];                                                                     \

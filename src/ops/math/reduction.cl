@@ -95,8 +95,8 @@ VERSIONS static void REDUCE_NAME(fold)(A *result, i64 groups, i64 inner) {
   }
 }
 
-/* The results of `rows` rows of `inner` elements that lie in one piece. It is read in several
- * places at once, which memory likes better than in one. */
+/* Reduces `rows` contiguous rows of `inner` elements. Reads several positions concurrently, for
+ * memory bandwidth. */
 static void REDUCE_NAME(run)(const T *x, i64 rows, i64 inner, A *result) {
   const i64 places = rows < 8 ? rows : rows < 16 * 8 ? 8 : 16;
   const i64 groups = places ? rows / places : 1, width = groups * inner;
@@ -106,8 +106,7 @@ static void REDUCE_NAME(run)(const T *x, i64 rows, i64 inner, A *result) {
   REDUCE_NAME(fold)(result, groups, inner);
 }
 
-/* The results of `n` rows (a constant) that lie behind each other, read at the same time; not too
- * many are joined one behind the other. */
+/* Reduces `n` contiguous rows (a constant) concurrently, with few accumulators each. */
 INLINE void REDUCE_NAME(few)(const T *x, i64 length, const int n, A *result) {
   A one[4][LANES];
   i64 k = 0;
@@ -134,7 +133,7 @@ INLINE void REDUCE_NAME(few)(const T *x, i64 length, const int n, A *result) {
   }
 }
 
-/* The results of rows that lie behind each other. */
+/* Reduces contiguous rows. */
 VERSIONS static void REDUCE_NAME(rows)(const T *x, i64 length, i64 rows, A *result) {
   i64 r = 0;
   for (; r + 4 <= rows; r += 4) REDUCE_NAME(few)(x + r * length, length, 4, result + r);

@@ -70,7 +70,7 @@ static struct term gather(struct gradient *g, struct term from, struct term ids)
   return OP(g, "GatherV2", from, ids, gradient_int(g, 0));
 }
 
-/* A term with dimensions of size 1 behind its own, as many as another has more. */
+/* Appends dimensions of size 1, up to the rank of another term. */
 static struct term with_rank_of(struct gradient *g, struct term term, struct term other) {
   const struct term more = OP(g, "Sub", OP(g, "Rank", other), OP(g, "Rank", term));
   const struct term count = OP(g, "ExpandDims", more, gradient_int(g, 0));
@@ -103,8 +103,8 @@ static void unsorted_sum_grad(struct gradient *g) {
   g->dx[0] = OP(g, "SelectV2", counting(g), rows, gradient_zeros(g, rows));
 }
 
-/* The product of the others: by division, or, of a zero, the product of what is none; a second zero
- * makes it 0. */
+/* The product of the other elements: by division, or for a zero the product of the nonzero
+ * elements; 0 if there is a second zero. */
 static void unsorted_prod_grad(struct gradient *g) {
   const struct term data = g->in[0], ids = g->in[1], none = gradient_zeros(g, data);
   const struct term is_zero = OP(g, "Equal", data, none);
@@ -121,7 +121,7 @@ static void unsorted_prod_grad(struct gradient *g) {
   g->dx[0] = OP(g, "SelectV2", counting(g), rows, none);
 }
 
-/* Where data is the chosen extreme; equal ones share. */
+/* A mask of the selected extremes; equal elements share the gradient. */
 static void extreme_grad(struct gradient *g) {
   const struct term equal = OP(g, "Equal", g->in[0], own_rows(g, g->out[0]));
   const struct term hit = OP(g, "LogicalAnd", equal, counting(g));

@@ -115,7 +115,7 @@ static situ_status add_terms(struct call *call, const struct launch_arg *terms, 
                                             .n_args = count});
 }
 
-/* The first launch adds up to four inputs; each later one up to three to what is there. */
+/* The first launch adds up to four inputs; each later one adds up to three to the sum. */
 static situ_status record_sum(struct call *call) {
   struct launch_arg terms[4] = {ARG_IN(call, 0)};
   if (call->n_in == 1)

@@ -32,7 +32,7 @@
 #undef BINARY_OF
 #undef FLOAT_BINARY_OF
 
-/* Gradients. "missing": there is one, but it is not implemented. */
+/* Gradients. "missing": TensorFlow has one, situ does not. */
 static void binary_grad(struct gradient *g, const char *dx, const char *dy) {
   if (strcmp(dx, "missing"))
     derivative_binary(g, dx, dy);

@@ -7,7 +7,7 @@
 #include "schema/schema.h"
 #include "tensor/shape.h"
 
-/* Multiplying and adding at once, where the CPU can. */
+/* Fused multiply-add, if the CPU has it. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("fp-contract=fast")
 #endif
@@ -48,7 +48,8 @@ static struct images images_of(const struct call *call, const situ_shape *shape)
 
 /* Shapes */
 
-/* Input `i`, if it holds something, has a number per channel; merges what is known of them. */
+/* Merges the shape of input `i` into *channels; the input has an element per channel, or is empty.
+ * */
 static situ_status check_vector(const struct call *call, int i, int64_t *channels) {
   const situ_shape *shape = &call->in[i].shape;
   const char *name = call->schema->inputs[i].name;
@@ -72,7 +73,8 @@ static situ_status check_images(const struct call *call, int i, int64_t *channel
   return NULL;
 }
 
-/* Whether mean and variance are read: not where the batch has its own, and nothing is averaged. */
+/* Whether mean and variance are inputs: always at inference, in training only for the moving
+ * average. */
 static bool uses_given(const struct call *call) {
   return !call_bool(call, "is_training") || call_real(call, "exponential_avg_factor") != 1;
 }
@@ -177,7 +179,7 @@ static situ_status norm_grad_record(struct call *call) {
 
 /* Gradients */
 
-/* Where mean and variance were given they are constants, and came as inputs. */
+/* At inference, mean and variance are constant inputs. */
 static void norm_grad_of(struct gradient *g, const char *op, int n) {
   const bool training = gradient_bool(g, "is_training");
   const struct term terms[] = {g->dy[0],
@@ -253,7 +255,8 @@ static struct second second_begin(struct gradient *g) {
   return of;
 }
 
-/* What reaches x beyond sum(dy h): through P and through s, which are of the batch. */
+/* The part of the gradient of x that depends on the statistics of the batch: through P and through
+ * s. */
 static struct term through_batch(struct second *of, struct term a, struct term u,
                                  struct term on_h) {
   struct gradient *g = of->g;

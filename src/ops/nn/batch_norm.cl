@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * batch_norm.cl: batch normalisation and its gradient.
+ * batch_norm.cl: batch normalization and its gradient.
  *
- * Images are seen as [outer, channels, inner]: inner is 1 where channels come last. The elements of
- * a channel are cut in pieces of `part` elements; partial sums have one number per piece and
- * channel, pieces first, and are joined in order, so that a result does not depend on threads. */
+ * Images are viewed as [outer, channels, inner]; inner is 1 for NHWC. The elements of a channel are
+ * divided into pieces of `part` elements; there is a partial sum per piece and channel, pieces
+ * first. They are added in order, so that a result does not depend on the number of threads. */
 #if T_IS_REAL
 
-/* Element e of channel c lies here. */
+/* The offset of element e of channel c. */
 #define NORM_AT(e) (((e) / inner * channels + c) * inner + (e) % inner)
 
 #ifndef SITU_HOST
@@ -63,14 +63,14 @@ KERNEL(norm_back, IN(T, dy), IN(T, x), IN(float, mean), IN(float, factor), IN(fl
 
 #else
 
-/* Pieces that begin in the range. Where channels come last, all channels of a piece at once. */
+/* The pieces that begin in the range. For NHWC, all channels of a piece are computed together. */
 #define FIRST_PIECE ((begin + channels - 1) / channels * channels)
 #define PIECE_END (from + part < count ? from + part : count)
 
-/* A run of elements of one channel that lie side by side: up to the end of a plane. */
+/* The number of contiguous elements of a channel: up to the end of a plane. */
 #define RUN_LENGTH(e, to) ((to) - (e) < inner - (e) % inner ? (to) - (e) : inner - (e) % inner)
 
-/* Sums side by side, which a compiler turns into vectors. */
+/* Partial sums in lanes, for vectorization. */
 #define LANES 16
 
 INLINE float JOIN(norm_sum, T_NAME)(const T *x, i64 n) {
@@ -106,7 +106,7 @@ INLINE float JOIN(norm_products, T_NAME)(const T *dy, const T *x, float middle, 
   return sum;
 }
 
-/* One piece of channels that come last. */
+/* A piece of NHWC images. */
 INLINE void JOIN(norm_rows_moments, T_NAME)(const T *x, float *mean, float *square, i64 channels,
                                             i64 rows) {
   for (i64 c = 0; c < channels; c++) mean[c] = square[c] = 0;
@@ -185,7 +185,7 @@ RANGE(norm_slopes, IN(T, dy), IN(T, x), IN(float, mean), OUT(float, sum), OUT(fl
   }
 }
 
-/* The part of a run of one channel, or of a row of all, that lies in the range. */
+/* The part of a contiguous run that is in the range: of one channel, or for NHWC of all. */
 RANGE(norm_apply, IN(T, x), IN(float, mean), IN(float, factor), IN(float, offset), OUT(T, y),
       SIZE(channels), SIZE(inner), SIZE(n)) {
   (void)n;
@@ -229,7 +229,7 @@ RANGE(norm_back, IN(T, dy), IN(T, x), IN(float, mean), IN(float, factor), IN(flo
 #undef LANES
 #endif
 
-/* Joins the moments of the pieces: mean and variance of each channel, and what they make of it. */
+/* Combines the moments of the pieces: mean, variance and scale factor of each channel. */
 KERNEL(norm_join, IN(float, means), IN(float, squares), IN(float, scale), OUT(float, mean),
        OUT(float, variance), OUT(float, factor), SIZE(channels), SIZE(part), SIZE(count),
        REAL(epsilon), SIZE(n)) {
@@ -250,7 +250,7 @@ KERNEL(norm_join, IN(float, means), IN(float, squares), IN(float, scale), OUT(fl
   factor[c] = scale[c] / sqrt(variance[c] + (float)epsilon);
 }
 
-/* What a moving average gets: the variance of a sample; a share of the new, the rest of the old. */
+/* Updates the moving averages, with the unbiased variance: (1 - share) * old + share * new. */
 KERNEL(norm_average, IN(float, mean), IN(float, variance), IN(float, old_mean),
        IN(float, old_variance), OUT(float, new_mean), OUT(float, new_variance), SIZE(count),
        REAL(share), SIZE(n)) {
@@ -261,7 +261,7 @@ KERNEL(norm_average, IN(float, mean), IN(float, variance), IN(float, old_mean),
   new_variance[c] = part == 1 ? wide : (1 - part) * old_variance[c] + part * wide;
 }
 
-/* The factor of each channel where mean and variance are given; and those as they are. */
+/* The scale factor of each channel for a given mean and variance, which are copied. */
 KERNEL(norm_given, IN(float, mean), IN(float, variance), IN(float, scale), OUT(float, same_mean),
        OUT(float, same_variance), OUT(float, factor), REAL(epsilon), SIZE(n)) {
   EACH(c, n);
@@ -270,7 +270,8 @@ KERNEL(norm_given, IN(float, mean), IN(float, variance), IN(float, scale), OUT(f
   factor[c] = scale[c] / sqrt(variance[c] + (float)epsilon);
 }
 
-/* Joins the sums of the pieces of a gradient: those of scale and offset, and what dx is made of. */
+/* Combines the partial sums of a gradient: those of scale and offset, and the coefficients of dx.
+ * */
 KERNEL(norm_join_slopes, IN(float, sums), IN(float, products), IN(float, scale),
        IN(float, variance), OUT(float, scale_slope), OUT(float, offset_slope), OUT(float, factor),
        OUT(float, slope), OUT(float, shift), SIZE(channels), SIZE(part), SIZE(count),

@@ -28,7 +28,7 @@ struct convolution {
   union arg n;
 };
 
-/* What host/conv.h needs to know; false for what it cannot: groups. */
+/* Describes the convolution for host/conv.h; false if that does not support it: groups. */
 static bool host_conv(situ_type type, const int64_t dim[SITU_MAX_RANK],
                       const int64_t place[SITU_MAX_RANK], const int64_t step[SITU_MAX_RANK],
                       enum conv_pass want, struct conv *out) {
@@ -79,7 +79,7 @@ static situ_status convolve(situ_type type, enum conv_pass want, host_kernel *po
     return convolve(SITU_##TYPE, WANT, name##_##word, args);                                 \
   }
 #define CONV_ENTRY(name, WANT, TYPE, word) [SITU_##TYPE] = name##_host_##word,
-/* Each twice: on a GPU one makes its elements one by one, the other in tiles of 128 x 64. */
+/* Two kernels each: on a GPU one computes single elements, the other tiles of 128 x 64. */
 #define CONV_TABLE(kernel_name, WANT)                        \
   TYPES_REAL(CONV_HOST, kernel_name, WANT)                   \
   static const struct kernel kernel_name##_kernels[] = {     \
@@ -101,7 +101,7 @@ DEPTH_TABLE(depthwise, conv);
 DEPTH_TABLE(depthwise_images, conv_images);
 DEPTH_TABLE(depthwise_filter, conv_filter);
 
-/* A convolution: its window, and how channels and filters belong together. */
+/* A convolution: its window, and the number of groups. */
 struct plan {
   struct window window;
   bool depthwise;

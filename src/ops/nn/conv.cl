@@ -86,8 +86,8 @@ KERNEL(conv_filter, IN(T, x), IN(T, dy), OUT(T, df), OUT(T, space), SIZES(dim), 
   df[i] = (T)sum;
 }
 
-/* A depthwise convolution is one in groups of one channel each: its filter, [kh][kw][c][m], lies in
- * memory as [kh][kw][1][c * m]. The loops below have the channels inside, side by side. */
+/* A depthwise convolution has groups of one channel: its filter [kh][kw][c][m] has the layout of
+ * [kh][kw][1][c * m]. The inner loops below run over channels. */
 #ifdef SITU_HOST
 
 /* Channels that are done at a time. */

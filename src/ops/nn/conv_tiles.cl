@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * conv_tiles.cl: convolutions and their gradients for GPUs as products of matrices that are never
- * made: their elements are found in the images when a tile needs them. The arguments are those of
- * conv.cl, whose kernels do what is too small for tiles, and groups. Numbers of pixels and of taps
- * fit 31 bits: conv.c sees to it. */
+ * conv_tiles.cl: convolutions and their gradients for GPUs as implicit matrix products: the
+ * elements of the matrix are gathered from the images for each tile. The arguments are those of
+ * conv.cl, whose kernels handle small sizes and groups. conv.c checks that numbers of pixels and of
+ * filter taps have at most 31 bits. */
 #if T_IS_REAL && !defined(SITU_HOST)
 #define TILE_ROWS 128
 #define TILE_COLS 64

@@ -30,7 +30,7 @@ static situ_status dense_shape(struct call *call) {
   return NULL;
 }
 
-/* How far apart rows and columns of an operand lie in the broadcast matrix. */
+/* The strides of rows and columns of an operand in the broadcast matrix. */
 static void steps(const situ_shape *shape, int64_t *row, int64_t *col) {
   const int64_t width = shape->rank ? shape->dim[shape->rank - 1] : 1;
   *col = width > 1;
@@ -85,14 +85,14 @@ static situ_status record_sparse(struct call *call) {
                       ARG_INT(lanes));
 }
 
-/* Gradients: the op has made the one of its logits already. */
+/* Gradients: the op has computed the gradient of its logits as an output. */
 
 /* A value for each row, along the classes. */
 static struct term for_classes(struct gradient *g, struct term rows, struct term matrix) {
   return OP(g, "Mul", OP(g, "ExpandDims", rows, gradient_int(g, -1)), matrix);
 }
 
-/* What arrives at the logits, also through `backprop`, which is softmax less something constant. */
+/* The gradient of the logits, also through `backprop`, which is softmax minus a constant. */
 static struct term for_logits(struct gradient *g) {
   struct term sum = NO_TERM;
   if (term_exists(g->dy[0])) sum = for_classes(g, g->dy[0], g->out[1]);

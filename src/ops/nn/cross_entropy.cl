@@ -57,8 +57,7 @@ SPARSE_CROSS_ENTROPY(sparse_cross_entropy_i64, i64)
 #else
 #include "kernel/lanes.h"
 
-/* What the lanes of a row of logits at `x` know: the largest, and the sum of exp(logit - largest).
- */
+/* Per-lane results for a row of logits at `x`: the maximum, and the sum of exp(logit - maximum). */
 #define ROW_SUMS(x, x_col)                                                                   \
   const i64 count = item_ < n ? width : 0, start = item_ * width;                            \
   C largest = -INFINITY, sum = 0;                                                            \
@@ -86,7 +85,7 @@ GROUP_KERNEL(cross_entropy, DENSE_ARGS) {
 }
 #endif
 
-/* A label that is no class, which a GPU cannot report, makes NaN of its row, as in TensorFlow. */
+/* An invalid label, which a GPU cannot report, makes the row NaN, as in TensorFlow. */
 #define SPARSE_BODY                                                                          \
   {                                                                                          \
     __local C part[256];                                                                     \

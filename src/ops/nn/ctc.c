@@ -58,7 +58,8 @@ situ_status ctc_need_inputs(const struct call *call) {
 
 /* The loss */
 
-/* One sequence: its labels with blanks between them, and what is computed over steps and labels. */
+/* A sequence: its labels with blanks between them, and the forward and backward variables by step
+ * and label. */
 struct lattice {
   int64_t steps, classes, width; /* width: 2 labels + 1 */
   int32_t *path;
@@ -66,7 +67,7 @@ struct lattice {
   bool merge;
 };
 
-/* Log probability of coming to place u of the path from the places of the step before. */
+/* Log probability of reaching position u of the path from the positions of the previous step. */
 static double arrive(const struct lattice *l, const double *from, int64_t u) {
   const int32_t blank = (int32_t)l->classes - 1, own = l->path[u];
   double sum = l->merge || own == blank ? from[u] : -INFINITY;
@@ -91,7 +92,7 @@ static double walk_forth(const struct lattice *l) {
   return -ctc_add(last[l->width - 1], l->width > 1 ? last[l->width - 2] : -INFINITY);
 }
 
-/* Log probabilities of what follows a place: without the place itself. */
+/* Log probabilities of the rest of the path after a position, without the position itself. */
 static void walk_back(const struct lattice *l, double *room) {
   for (int64_t t = l->steps - 1; t >= 0; t--) {
     double *at = l->back + t * l->width;

@@ -9,8 +9,8 @@
 #include "tensor/shape.h"
 #include "tensor/tensor.h"
 
-/* A beginning of a sequence: its last label behind another beginning. Log probabilities: that the
- * last step was a blank, a label, either; before this step and after it. */
+/* A prefix of a sequence: a parent prefix and one more label. Log probabilities: that the last step
+ * was a blank, a label, or either, before and after the current step. */
 struct prefix {
   int32_t parent, label, child, sibling; /* numbers of prefixes, -1: none */
   bool active;
@@ -24,7 +24,7 @@ struct beam {
   int64_t width, classes;
   struct candidate {
     double total;
-    int32_t prefix, label; /* label -1: the prefix itself, else one more label behind it */
+    int32_t prefix, label; /* label -1: the prefix itself, else the prefix extended by the label */
   } * heap;
   int64_t n_heap;
   double *log_y;
@@ -69,7 +69,7 @@ static void offer(struct beam *beam, struct candidate c) {
   h[at] = c;
 }
 
-/* What one more step makes of a prefix itself. */
+/* Updates the probabilities of a prefix that is not extended. */
 static void stay(struct beam *beam, int32_t number) {
   struct prefix *p = &beam->all[number];
   const struct prefix *parent = p->parent >= 0 ? &beam->all[p->parent] : NULL;
@@ -256,7 +256,7 @@ static struct sequences sequences_of(const struct compute *compute, int first) {
                             0};
 }
 
-/* How many of the next elements belong to row number `row` of a tensor of that shape. */
+/* The number of next elements that belong to row `row` of a tensor of that shape. */
 static int64_t take_row(struct sequences *s, const situ_shape *shape, int64_t row) {
   int64_t count = 0;
   for (; s->at + count < s->n; count++) {

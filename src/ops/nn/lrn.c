@@ -4,7 +4,7 @@
 #include "ops/ops.h"
 #include "tensor/shape.h"
 
-/* Multiplying and adding at once, where the CPU can. */
+/* Fused multiply-add, if the CPU has it. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("fp-contract=fast")
 #endif
@@ -35,19 +35,22 @@ static situ_status lrn_shape(struct call *call) {
 static situ_status lrn_record(struct call *call) {
   const situ_shape *shape = &call->out[0].shape;
   const int64_t n = situ_shape_count(*shape), channels = shape->dim[3];
-  const int64_t wish = call_integer(call, "depth_radius"), radius = min_i64(wish, channels);
+  const int64_t requested = call_integer(call, "depth_radius"),
+                radius = min_i64(requested, channels);
   const struct launch_arg rest[] = {ARG_INT(channels),
                                     ARG_INT(radius),
                                     ARG_NUM(call_real(call, "bias")),
                                     ARG_NUM(call_real(call, "alpha")),
                                     ARG_NUM(call_real(call, "beta")),
                                     ARG_INT(n)};
-  if (wish < 0) return INVALID("depth_radius must be nonnegative, but is %lld", (long long)wish);
+  if (requested < 0)
+    return INVALID("depth_radius must be nonnegative, but is %lld", (long long)requested);
   if (channels > MOST_CHANNELS || radius > MOST_RADIUS)
     return situ_status_create(SITU_UNIMPLEMENTED,
                               "Normalisation of %lld channels with a depth_radius of %lld: at most "
                               "%d and %d are possible",
-                              (long long)channels, (long long)wish, MOST_CHANNELS, MOST_RADIUS);
+                              (long long)channels, (long long)requested, MOST_CHANNELS,
+                              MOST_RADIUS);
   const int64_t grain = max_i64(LRN_GRAIN, channels);
   if (call->n_in == 1)
     return LAUNCH(call, &lrn_kernel, call->out[0].type, n, grain, LRN_FLOPS * (double)n,

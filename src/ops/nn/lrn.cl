@@ -24,8 +24,8 @@ KERNEL(lrn, IN(T, x), OUT(T, y), SIZE(channels), SIZE(radius), REAL(bias), REAL(
 }
 
 #if IS_PICKED(lrn_grad)
-/* A work-group makes 256 elements; what its items need of those around, which reach further by the
- * radius (lrn.c: 64 at most), they make together. */
+/* A work-group computes 256 elements. Its work items first compute the terms of these and of the
+ * neighbours within the radius (at most 64, see lrn.c) in local memory. */
 GROUP_KERNEL(lrn_grad, IN(T, dy), IN(T, x), IN(T, y), OUT(T, dx), SIZE(channels), SIZE(radius),
              REAL(bias), REAL(alpha), REAL(beta), SIZE(n)) {
   __local C scales[256 + 2 * 64], shares[256 + 2 * 64];
@@ -56,22 +56,22 @@ GROUP_KERNEL(lrn_grad, IN(T, dy), IN(T, x), IN(T, y), OUT(T, dx), SIZE(channels)
 #define CLONES WIDE_CLONES
 #endif
 
-/* The most channels and the largest radius (lrn.c), and how many elements are done together: rows
- * of pixels that stay in the L1 cache. Every step is a plain loop over all of them, so that nothing
- * is read so soon after it was written that the processor would have to wait for it. */
+/* The largest radius (lrn.c), and the number of elements per block: rows of pixels that fit into
+ * the L1 cache. Each step is a simple loop over the block, so that no load waits for a recent
+ * store. */
 #define REACH 64
 #define ROOM (2048 + 2 * REACH)
 #define TOGETHER 512
 
-/* Ways to make powers: of any exponent; of 1/2; of 3/4; and of 3/4 where windows are so wide that
- * their last eight are added only where the sum is used, which saves a walk over the block. */
+/* Methods of computing powers: any exponent; 1/2; 3/4; and 3/4 for wide windows, whose last eight
+ * elements are added where the sum is used, which saves a pass over the block. */
 #define ANY 0
 #define HALF 1
 #define QUARTERS 2
 #define QUARTERS_LATE 3
 
-/* A buffer has radius zeros before each row and behind the last: rows lie `pitch` elements apart.
- */
+/* Buffers have `radius` zeros before each row and after the last; rows begin `pitch` elements
+ * apart. */
 #define LRN JOIN(lrn_call, T_NAME)
 struct LRN {
   i64 channels, radius, pitch, together; /* the last: rows */
@@ -136,7 +136,7 @@ INLINE C JOIN(lrn_power, T_NAME)(C scale, C beta, const int way, C *inverse) {
   return way == HALF ? 1 / sqrt(scale) : exp(-beta * log(scale));
 }
 
-/* The way for n squares. Newton's steps want scales that are positive, normal and finite. */
+/* The method for n squares. Newton's iteration requires positive, normal and finite numbers. */
 INLINE int JOIN(lrn_way, T_NAME)(const struct LRN *l, const C *squares, i64 n) {
   if (l->beta != (C)0.75) return l->beta == (C)0.5 ? HALF : ANY;
   if (sizeof(C) > sizeof(float)) return QUARTERS;
@@ -152,7 +152,7 @@ INLINE int JOIN(lrn_way, T_NAME)(const struct LRN *l, const C *squares, i64 n) {
 
 #define WINDOW(sum, last, j) (way == QUARTERS_LATE ? (sum)[j] + EIGHT(last, j) : (sum)[j])
 
-/* Calls the function that makes something of windows, with a way that is constant inside. */
+/* Calls a function of windows with a constant method. */
 #define EACH_WAY(function, ...)                               \
   do {                                                        \
     if (way == QUARTERS_LATE)                                 \
@@ -196,7 +196,7 @@ RANGE(lrn, IN(T, x), OUT(T, y), SIZE(channels), SIZE(radius), REAL(bias), REAL(a
   }
 }
 
-/* What each channel takes from its neighbours, before it is weighed: dy * y / scale. */
+/* The gradient of each channel before it is weighted: dy * y / scale. */
 INLINE void JOIN(lrn_share, T_NAME)(const struct LRN *l, const int way, const C *sum, const C *last,
                                     const T *dy, const T *y, i64 rows, C *power, C *shares) {
   for (i64 r = 0; r < rows; r++) INDEPENDENT for (i64 c = 0; c < l->channels; c++) {

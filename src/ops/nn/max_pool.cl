@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * max_pool.cl: max-pooling and what its gradients need: which element of each window is the first
- * largest one, the winner. pool.cl includes it.
+ * max_pool.cl: max pooling, and the argmax of each window for its gradients (the first maximum).
+ * pool.cl includes it.
  *
- * A winner is the number of an element within its window, row by row, also of what padding hides.
- * It has `bytes` bytes (1, 2 or 4), the lowest first, each in a plane of its own that is laid out
- * as the results are. A window that lies in padding has all bits set, which is no element's number.
- */
+ * An argmax is the row-major index within the window, including padding. It has `bytes` bytes (1, 2
+ * or 4), the lowest first, each in a plane of its own with the layout of the results. All bits are
+ * set for a window without elements. */
 #define WINNER(winners, at, plane, bytes)                                                     \
   ((i64)(winners)[at] | ((bytes) > 1 ? (i64)(winners)[(at) + (plane)] << 8 : 0) |             \
    ((bytes) > 2                                                                               \
@@ -77,13 +76,13 @@ KERNEL(give_winners, IN(uchar, winners), IN(T, dy), OUT(T, dx), SIZES(dim), SIZE
 #define CLONES
 #endif
 
-/* Neighbouring channels that are done side by side, so that the compiler makes vectors of them. */
+/* Number of adjacent channels that are computed together, for vectorization. */
 #define SIDES 32
 #define FEW_SIDES 8
 
-/* Windows of `wanted` neighbouring channels, `rows` x `cols` pixels each: the largest element, and
- * with `winners` its number, where the first one is `number` and windows are `wide`. Where the
- * sizes are constants, all stays in registers. */
+/* Windows of `wanted` adjacent channels, `rows` x `cols` pixels each: the maximum, and with
+ * `winners` its index; the first element has index `number`, rows of a window `wide` elements. If
+ * the sizes are constant, results stay in registers. */
 INLINE void JOIN(sides, T_NAME)(const T *x, T *y, uchar *winners, const int wanted, i64 rows,
                                 i64 cols, const i64 *step, int number, int wide) {
   T best[SIDES];
@@ -103,8 +102,8 @@ INLINE void JOIN(sides, T_NAME)(const T *x, T *y, uchar *winners, const int want
     for (int s = 0; s < wanted; s++) winners[s] = (uchar)winner[s];
 }
 
-/* The same for `count` channels, with winners of any size; channels that are no neighbours come one
- * by one. */
+/* The same for `count` channels, with an argmax of any size; channels that are not adjacent one by
+ * one. */
 INLINE void JOIN(largest, T_NAME)(const T *x, T *y, uchar *winners, i64 count, i64 rows, i64 cols,
                                   const i64 *step, i64 number, i64 wide, i64 bytes, i64 plane) {
   const int first = (int)number, across = (int)wide;
@@ -132,15 +131,15 @@ INLINE void JOIN(largest, T_NAME)(const T *x, T *y, uchar *winners, i64 count, i
   }
 }
 
-/* What both kernels do; `winners` is NULL and `bytes` 0 for that without them. */
+/* Implementation of both kernels; without argmax, `winners` is NULL and `bytes` 0. */
 INLINE void JOIN(pool_windows, T_NAME)(i64 begin, i64 end, const T *x, T *y, uchar *winners,
                                        const i64 *dim, const i64 *place, const i64 *step, i64 bytes,
                                        i64 plane) {
   const bool neighbours = step[3] == 1 && step[7] == 1;
   const i64 fresh = neighbours ? place[3] * step[2] * (i64)sizeof(T) : 64; /* bytes of a row */
-  /* More than the caches near a core hold, but not so much at a time. */
+  /* More than the caches near a core hold, but few bytes per row. */
   const bool large = plane * (i64)sizeof(T) >= 1 << 19 && place[2] * fresh <= 1 << 14;
-  /* The place goes on with the results: divisions would take as long as a window. */
+  /* The position is incremented, not divided: a division takes as long as a window. */
   i64 channel_ = begin % dim[2], pixel = begin / dim[2], col_ = pixel % dim[1];
   i64 row_ = pixel / dim[1] % dim[0], image_ = pixel / dim[1] / dim[0];
   for (i64 i = begin, count; i < end; i += count) {
@@ -186,8 +185,9 @@ RANGE(max_pool_winners, IN(T, x), OUT(T, y), OUT(uchar, winners), SIZES(dim), SI
   JOIN(pool_windows, T_NAME)(begin, end, x, y, winners, dim, place, step, bytes, n);
 }
 
-/* A few windows that share a pixel: their winners, their gradients, and the number of the pixel;
- * and what neighbouring channels of a pixel get of the first `count` of them. */
+/* Up to MOST windows that contain a pixel: their argmax and gradients, and the index of the pixel
+ * in each; and the sum of gradients that adjacent channels of the pixel get from the first `count`.
+ * */
 #define MOST MASKED_SUM_TERMS
 #define SHARE JOIN(pool_share, T_NAME)
 #if T_IS_REAL && T_BYTES == 4
@@ -210,8 +210,8 @@ INLINE void JOIN(give_pixel, T_NAME)(const struct SHARE *s, int count, bool add,
 }
 #endif
 
-/* A row of pixels whose channels are neighbours; `dx` is the row, `winners` and `dy` the image's.
- * The first window of a pixel, its place and the pixel's number there go on with the columns. */
+/* A row of pixels with adjacent channels; `dx` is the row, `winners` and `dy` the image. The first
+ * window of a pixel and the index of the pixel in it are incremented with the column. */
 INLINE void JOIN(give_row, T_NAME)(const uchar *winners, const T *dy, T *dx, i64 row,
                                    const i64 *dim, const i64 *place, const i64 *step) {
   const i64 width = dim[4], stride = place[3], down = place[2] * width, next = step[6];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * max_pool_argmax.cl: flat index of the maximum of each window (max_pool.cl) in its image, or
- * with `all` in the batch; NHWC. dim and place are those of pool.cl. */
+ * max_pool_argmax.cl: flat index of the maximum of each window (max_pool.cl) in its image, or with
+ * `all` in the batch; NHWC. For dim and place see pool.cl. */
 #if T_BYTES == 4 || T_BYTES == 8
 KERNEL(winner_place, IN(uchar, winners), OUT(T, y), SIZES(dim), SIZES(place), SIZE(bytes),
        SIZE(all), SIZE(n)) {

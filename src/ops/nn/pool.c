@@ -8,7 +8,7 @@
 #include "ops/nn/window.h"
 #include "tensor/shape.h"
 
-/* Else what a window gathers in registers becomes calls of memcpy. */
+/* Keeps results of a window in registers; otherwise gcc creates calls of memcpy. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("no-tree-loop-distribute-patterns")
 #endif
@@ -33,7 +33,8 @@ KERNEL_TABLE(avg_pool_grad, REAL);
 
 enum { POOL_GRAIN = 4096 };
 
-/* What all kernels get besides memory; also what winners depend on, besides the images. */
+/* The arguments of all kernels besides memory; saved argmax values are valid for the same
+ * arguments. */
 struct sizes {
   int64_t dim[SITU_MAX_RANK], place[SITU_MAX_RANK], step[SITU_MAX_RANK];
 };
@@ -80,7 +81,7 @@ static situ_status find_winners(struct call *call, const struct window *w, int32
                 ARG_INT(n));
 }
 
-/* Pooling keeps the winners for gradients that will want them. */
+/* Saves the argmax for gradients in the same program. */
 static situ_status record_max(struct call *call) {
   if (!call->awaited) return record_pool(call, &max_pool_kernel);
   struct window w;
@@ -227,7 +228,7 @@ static void max_grad(struct gradient *g) {
   g->dx[0] = emit(g, "MaxPoolGrad", TERMS(g->in[0], g->out[0], g->dy[0]));
 }
 
-/* What went to the winners comes from them; where the winners are does not change. */
+/* Selects the gradient at the argmax of each window; the argmax does not change. */
 static void max_grad_grad(struct gradient *g) {
   g->dx[0] = g->dx[1] = ZERO_TERM;
   g->dx[2] = emit(g, "MaxPoolGradGrad", TERMS(g->in[0], g->in[1], g->dy[0]));

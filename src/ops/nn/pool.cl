@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * pool.cl: max and average pooling and their gradients (NHWC).
  *
- * dim is {rows and columns of results, channels, rows and columns of the window}; place is what
- * window_place makes; step holds the strides {n, h, w, c} of the images, then of the results. Items
- * are elements in the order n, h, w, c whatever the layout is. */
+ * dim is {rows and columns of results, channels, rows and columns of the window}; place is the
+ * result of window_place; step has the strides {n, h, w, c} of the images, then of the results.
+ * Items are elements in the order n, h, w, c in any layout. */
 #if !T_IS_BOOL
 
-/* The part of a window that begins at `at`, with elements `apart` from each other, which lies in
- * 0 <= i < size: elements from <= k < to. */
+/* The elements from <= k < to of a window that are within 0 <= i < size; it begins at `at` with
+ * elements `apart` from each other. */
 #define FROM(at, apart) ((at) < 0 ? (-(at) + (apart)-1) / (apart) : 0)
 #define TO(at, apart, size, k)                                                                \
   ((at) >= (size)                                                                             \
@@ -15,12 +15,12 @@
        : (((size) - (at) + (apart)-1) / (apart) < (k) ? ((size) - (at) + (apart)-1) / (apart) \
                                                       : (k)))
 
-/* The windows from <= o < to that hold element i, where windows have k elements. */
+/* The windows from <= o < to that contain element i; windows have k elements. */
 #define FIRST_WINDOW(i, pad, k, stride) ((i) + (pad) < (k) ? 0 : ((i) + (pad) - (k)) / (stride) + 1)
 #define BEHIND_WINDOW(i, pad, stride, count) \
   (((i) + (pad)) / (stride) + 1 < (count) ? ((i) + (pad)) / (stride) + 1 : (count))
 
-/* Reads where item i lies among images of h x w pixels with c channels. */
+/* Decomposes item i into indices of images of h x w pixels with c channels. */
 #define DECODE(i, h, w, c)                                                 \
   const i64 channel_ = (i) % (c), pixel_ = (i) / (c), col_ = pixel_ % (w), \
             row_ = pixel_ / (w) % (h), image_ = pixel_ / (w) / (h)
@@ -31,7 +31,7 @@
   DECODE(i, dim[0], dim[1], dim[2]); \
   WINDOW_HERE()
 
-/* The same of the result in that place. */
+/* The same for the current result. */
 #define WINDOW_HERE()                                                       \
   const i64 h = row_ * place[2] - place[4], w = col_ * place[3] - place[5]; \
   const i64 h0 = h + FROM(h, 1), h1 = h + TO(h, 1, place[0], dim[3]);       \

@@ -6,7 +6,7 @@
 
 #include "kernel/lanes.h"
 
-/* What the lanes of a row know: its largest element, and the sum of exp(x - largest). */
+/* Per-lane results for a row: the maximum, and the sum of exp(x - maximum). */
 #define ROW_SUMS()                                                                     \
   __local C part[256];                                                                 \
   LANES_BEGIN(lanes, true);                                                            \
@@ -37,14 +37,14 @@ GROUP_KERNEL(log_softmax, IN(T, x), OUT(T, y), SIZE(width), SIZE(n), SIZE(lanes)
 
 #else
 
-/* Exponentials are the work here, so CPUs with wider vectors get a version of their own. */
+/* Exponentials dominate, so there is a version for CPUs with wider vectors. */
 #ifdef WIDE_CLONES
 #undef CLONES
 #define CLONES WIDE_CLONES
 #endif
 
-/* Elements that are done side by side, so that the compiler makes vectors of them; shorter rows are
- * done many at a time, as many as fit into ROOM, so that their exponentials make long loops. */
+/* Number of elements that are computed together, for vectorization. As many shorter rows as fit
+ * into ROOM are computed together. */
 #define SIDES 32
 #define ROOM 1024
 
@@ -61,8 +61,8 @@ INLINE C JOIN(row_largest, T_NAME)(const T *x, i64 width) {
   return largest;
 }
 
-/* The sum of exp(x - largest); y becomes exp(x - largest) where `store` (a constant) says so. The
- * row behind this one is fetched meanwhile: there is much to compute for each element. */
+/* The sum of exp(x - largest); with `store` (a constant), y is set to exp(x - largest). Prefetches
+ * the next row. */
 INLINE C JOIN(row_exp, T_NAME)(const T *x, T *y, const bool store, i64 width, C largest) {
   C side[SIDES], sum = 0;
   i64 k = 0;
@@ -88,7 +88,7 @@ INLINE C JOIN(row_exp, T_NAME)(const T *x, T *y, const bool store, i64 width, C 
   return sum + side[0];
 }
 
-/* Makes x - largest, and exp of it, of rows that fit together. */
+/* Computes x - largest and its exp, for several rows. */
 INLINE void JOIN(short_rows, T_NAME)(const T *x, i64 rows, i64 width, C *less, C *exps) {
   for (i64 r = 0; r < rows; r++) {
     const C largest = JOIN(row_largest, T_NAME)(x + r * width, width);
@@ -98,7 +98,7 @@ INLINE void JOIN(short_rows, T_NAME)(const T *x, i64 rows, i64 width, C *less, C
 }
 
 INLINE void JOIN(softmax_row, T_NAME)(const T *x, T *y, i64 width) {
-  const bool exact = sizeof(T) == sizeof(C); /* else y cannot hold what exp gives */
+  const bool exact = sizeof(T) == sizeof(C); /* otherwise y cannot hold the result of exp */
   const C largest = JOIN(row_largest, T_NAME)(x, width);
   const C share = 1 / JOIN(row_exp, T_NAME)(x, y, exact, width, largest);
   if (exact) {

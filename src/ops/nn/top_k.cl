@@ -2,14 +2,14 @@
  * top_k.cl: top-k along the last dimension. */
 #if !T_IS_BOOL
 
-/* Whether element a of a row comes before element b: the larger first, of equal ones that with the
- * lower index; what is no number last. */
+/* Whether element a of a row comes before element b: by decreasing value, then by index; NaN last.
+ * */
 #define AHEAD(a, b)                                                                             \
   (x[start + (b)] != x[start + (b)]                                                             \
        ? x[start + (a)] == x[start + (a)] || (a) < (b)                                          \
        : x[start + (a)] > x[start + (b)] || (x[start + (a)] == x[start + (b)] && (a) < (b)))
 
-/* Puts `item` into a heap of m places whose top is free; the last one in order is on top. */
+/* Inserts `item` into a heap of m elements with a free root; the root is the last in order. */
 #define SINK(heap, m, item)                                          \
   {                                                                  \
     i64 at = 0, child = 1;                                           \
@@ -23,7 +23,7 @@
     (heap)[at] = item;                                               \
   }
 
-/* The k first elements of a row in that order: a heap of the k best so far, then sorted. */
+/* The first k elements of a row in that order: a heap of the best k so far, then sorted. */
 KERNEL(top_k, IN(T, x), OUT(T, values), OUT(i32, indices), SIZE(width), SIZE(k), SIZE(n)) {
   EACH(i, n);
   const i64 start = i * width, first = i * k;
@@ -50,7 +50,7 @@ KERNEL(top_k, IN(T, x), OUT(T, values), OUT(i32, indices), SIZE(width), SIZE(k),
 #endif
 #if T_IS_INTEGER
 
-/* Whether fewer than k elements of a row are above the one that the target names. */
+/* Whether fewer than k elements of a row are greater than the one at the target index. */
 KERNEL(in_top_k, IN(float, x), IN(T, targets), OUT(uchar, y), SIZE(width), SIZE(k), SIZE(n)) {
   EACH(i, n);
   const i64 start = i * width, target = (i64)targets[i];

@@ -29,7 +29,7 @@ static situ_status only_inside(const struct window *w, const char *what, const i
       "Current implementation does not yet support %s in the batch and depth dimensions.", what);
 }
 
-/* Whether the channels are planes; an op without the attribute has them last. */
+/* Whether the data format is NCHW; an op without the attribute has NHWC. */
 static bool is_planes(const struct call *call) {
   return strcmp(call_text(call, "data_format"), "NCHW") == 0;
 }
@@ -106,7 +106,7 @@ situ_status window_plan(const struct call *call, const situ_shape *x, int64_t kh
   return pad(padding, out->w, kw, out->sw, out->dw, cols, &out->left, &out->ow);
 }
 
-/* No window lies in padding alone. */
+/* Fails if a window contains only padding. */
 static situ_status pad_less(const char *side, int64_t padding, int64_t window) {
   if (padding < window) return NULL;
   return INVALID("%s padding %lld needs to be smaller than the window size %lld", side,

@@ -10,9 +10,9 @@
 struct window {
   int channel, row, col;  /* the axes; that of the images is 0 */
   int64_t n, h, w, c;     /* the images */
-  int64_t kh, kw;         /* the window: how many elements, */
-  int64_t sh, sw, dh, dw; /* how far it goes on, and how far its elements are apart */
-  int64_t top, left;      /* padding in front */
+  int64_t kh, kw;         /* the size of the window, */
+  int64_t sh, sw, dh, dw; /* its strides and dilations */
+  int64_t top, left;      /* leading padding */
   int64_t oh, ow;         /* results */
 };
 
@@ -28,8 +28,8 @@ situ_status window_pool(const struct call *call, const situ_shape *x,
 /* A shape of images in the window's layout. */
 situ_shape window_shape(const struct window *window, int64_t n, int64_t h, int64_t w, int64_t c);
 
-/* What kernels get: {h, w, sh, sw, top, left, dh, dw}; and the strides of images of h x w pixels of
- * c channels in the window's layout: {n, h, w, c}. */
+/* Arguments of kernels: {h, w, sh, sw, top, left, dh, dw}; and the strides {n, h, w, c} of images
+ * of h x w pixels of c channels in the window's layout. */
 void window_place(const struct window *window, int64_t out[SITU_MAX_RANK]);
 void window_steps(const struct window *window, int64_t h, int64_t w, int64_t c, int64_t out[4]);
 

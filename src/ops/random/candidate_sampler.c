@@ -60,7 +60,7 @@ static situ_status record(struct call *call, int64_t even) {
   return random_skip(call, state, n * CANDIDATE_WORDS / 4);
 }
 
-/* How often classes are to be expected that are drawn by a table. */
+/* The expected counts of classes that are drawn from a table. */
 static situ_status expect(struct call *call, int32_t classes, int32_t tries, int32_t table,
                           int output, int64_t count) {
   return LAUNCH(call, &expect_weighted_kernel, SITU_FLOAT, count, CANDIDATE_GRAIN,

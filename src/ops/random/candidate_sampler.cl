@@ -20,7 +20,7 @@ INLINE u32 candidate_word(struct candidates *c) {
   return c->words.at[c->used++];
 }
 
-/* A class below `range`, all equally likely: what would favour small ones is drawn again. */
+/* A uniform class below `range`: draws again where the remainder would favour small classes. */
 INLINE u64 candidate_even(struct candidates *c, u64 range) {
   const u64 rest = ~(u64)0 % range + 1;
   for (;;) {
@@ -54,7 +54,7 @@ KERNEL(draw_candidates, IN(u32, s), OUT(T, y), OUT(T, tries), SIZE(n), SIZE(rang
   tries[i] = drawn;
 }
 
-/* The same by a table of unigram_sampler.h: an entry is its own class, or another one. */
+/* The same with a table of unigram_sampler.h: an entry returns its own class, or another one. */
 KERNEL(draw_weighted, IN(u32, s), IN(u32, table), OUT(T, y), OUT(T, tries), SIZE(n), SIZE(range),
        SIZE(differ)) {
   EACH(i, 1);
@@ -74,7 +74,7 @@ KERNEL(draw_weighted, IN(u32, s), IN(u32, table), OUT(T, y), OUT(T, tries), SIZE
 #endif
 
 #if T_IS_REAL && T_BYTES == 4
-/* How often each class is to be expected among n that were drawn in tries[0] tries. */
+/* The expected count of each class among n that were drawn in tries[0] tries. */
 KERNEL(expect_candidates, IN(i64, classes), IN(i64, tries), OUT(T, y), SIZE(range), SIZE(even),
        SIZE(n), SIZE(count)) {
   EACH(i, count);

@@ -14,7 +14,7 @@ enum { MIN_BLOCK = 16, MAX_BLOCK = 64, MAX_ROUNDS = 256, KEY_WORDS = 3 };
 
 static const uint64_t constant_bits = 0xfffffffc, key_bits = 0x7369f885192c0ef5;
 
-/* The cipher of one key: numbers of two words of `width` bits. */
+/* The cipher of one key: numbers of two halves of `width` bits. */
 struct cipher {
   int width, rounds;
   uint64_t mask; /* of a word */

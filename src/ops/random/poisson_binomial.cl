@@ -4,7 +4,7 @@
 #include "kernel/philox.h"
 
 #if T_IS_REAL && T_BYTES == 8 && HAS_DOUBLE
-/* Uniform numbers of one output: pairs come from blocks and are used from the last on. */
+/* Uniform numbers of one output: pairs of each block, the last pair first. */
 struct uniform_stream {
   struct philox p;
   T pair[2];
@@ -46,7 +46,7 @@ INLINE T poisson_large(struct uniform_stream *s, T rate) {
   }
 }
 
-/* y has [samples][rates] numbers; those of one rate come from neighbouring blocks. */
+/* y has [samples][rates] numbers; those of one rate use consecutive blocks. */
 KERNEL(random_poisson, IN(u32, s), IN(T, rates), OUT(T, y), SIZE(n_rates), SIZE(samples),
        SIZE(n)) {
   EACH(i, n);
@@ -69,7 +69,7 @@ INLINE T binomial_small(struct uniform_stream *s, T count, T prob) {
   }
 }
 
-/* What Stirling's approximation of log(k!) lacks. */
+/* The error of Stirling's approximation of log(k!). */
 INLINE T stirling_tail(T k) {
   const T square = (k + 1) * (k + 1);
   if (k > 9)

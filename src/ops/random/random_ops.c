@@ -61,18 +61,18 @@ situ_status random_skip(struct call *call, int32_t state, int64_t blocks) {
   return LAUNCH(call, &random_skip_kernel, SITU_INT32, 1, 0, 0, ARG_AT(state), ARG_INT(blocks));
 }
 
-/* Groups of outputs that come from one block. */
+/* The number of blocks for the outputs. */
 static int64_t groups(const struct call *call) {
   const int64_t group = situ_type_size(call->out[0].type) == 8 ? 2 : 4;
   return (situ_shape_count(call->out[0].shape) + group - 1) / group;
 }
 
-/* Whether the row takes its seeds as an input, and has no state. */
+/* Whether the op takes its seeds as an input, and has no state. */
 static bool is_stateless(const struct call *call) {
   return !(call->schema->op->flags & OP_STATEFUL);
 }
 
-/* Whether these are the key and the counter of a generator, which are taken as they are. */
+/* Whether the inputs are the key and the counter of a generator. */
 static bool is_keyed(const struct call *call) {
   return is_stateless(call) && schema_attr(call->schema, "Tseed") < 0;
 }
@@ -102,7 +102,7 @@ static situ_status record(struct call *call, const struct kernel *kernel) {
   return end(call, state);
 }
 
-/* The digits behind the point that a number of the type has. */
+/* The number of significant bits of a uniform number of the type. */
 static int64_t digits(situ_type type) {
   return type == SITU_BFLOAT16 ? 7 : type == SITU_HALF ? 10 : 23;
 }
@@ -278,7 +278,7 @@ static situ_status record_all_integers(struct call *call) { return launch_intege
 #define KEYED_INPUTS "shape:Tshape " RANDOM_KEY_INPUTS
 #define KEYED_DOC " Equal keys and counters yield equal numbers."
 
-/* A row whose numbers are those of a generator at a place: tf.random.Generator. */
+/* An op that continues the state of a tf.random.Generator. */
 #define KEYED(NAME, word, text)                                                                 \
   {                                                                                             \
     .name = #NAME, .inputs = KEYED_INPUTS, .outputs = "output:dtype",                           \

@@ -12,7 +12,7 @@ KERNEL(random_skip, OUT(u32, s), SIZE(blocks)) {
 #endif
 
 #if T_IS_INTEGER && T_IS_SIGNED && T_BYTES >= 4
-/* The state that two seeds of a user begin: mixed, so that near seeds are far apart. */
+/* The initial state for two seeds: hashed, so that similar seeds differ. */
 KERNEL(random_mix, IN(T, seed), OUT(u32, s)) {
   EACH(i, 1);
   const u64 a = (u64)(i64)seed[0], b = (u64)(i64)seed[1];
@@ -76,7 +76,7 @@ KERNEL(random_integers, IN(u32, s), OUT(T, y), SIZE(low), SIZE(range), SIZE(n)) 
 #endif
 
 #if T_IS_REAL
-/* Number k of a block, from 0 to before 1: the words are the digits behind the point. */
+/* Number k of a block, in [0, 1): the bits of the words become the mantissa. */
 INLINE C JOIN(unit, T_NAME)(struct words x, int k) {
 #if T_BYTES == 8
   return philox_wide(x.at[2 * k], x.at[2 * k + 1]);
@@ -96,7 +96,7 @@ INLINE struct JOIN(pair, T_NAME) JOIN(normals, T_NAME)(C u, C v) {
   return pair;
 }
 
-/* Numbers of less than 64 bits have so many digits behind the point. */
+/* Integers of less than 64 bits have that many bits of a word. */
 KERNEL(random_uniform, IN(u32, s), OUT(T, y), SIZE(n), SIZE(digits)) {
   EACH(i, (n + GROUP - 1) / GROUP);
   const struct philox p = PHILOX_STATE(s);
@@ -122,8 +122,8 @@ KERNEL(random_normal, IN(u32, s), OUT(T, y), SIZE(n)) {
   }
 }
 
-/* Numbers of the normal distribution between -2 and 2: others are thrown away. A group of outputs
- * has 256 words for each output, of which it needs few. */
+/* The truncated normal distribution: numbers beyond 2 standard deviations are rejected. A group of
+ * outputs has 256 words per output, of which it needs few. */
 KERNEL(random_truncated, IN(u32, s), OUT(T, y), SIZE(n)) {
   EACH(i, (n + GROUP - 1) / GROUP);
   const struct philox start = PHILOX_STATE(s);

@@ -34,7 +34,7 @@ situ_status random_samples_shape(struct call *call, const situ_shape *parameters
 situ_status random_need_ending(const struct call *call, const situ_shape *parameters,
                                const char *message) SITU_MUST_USE;
 
-/* Records that the generator goes on by `blocks` blocks of four words. */
+/* Records that the generator is advanced by `blocks` blocks of four words. */
 situ_status random_skip(struct call *call, int32_t state, int64_t blocks) SITU_MUST_USE;
 
 #endif

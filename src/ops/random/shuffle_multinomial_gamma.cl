@@ -67,7 +67,7 @@ KERNEL(random_classes, IN(u32, s), IN(W, sums), OUT(T, y), SIZE(classes), SIZE(s
 #endif
 
 #if T_IS_REAL
-/* A stream of numbers of one output: pairs come from blocks, and are used from the last on. */
+/* A stream of numbers of one output: pairs of each block, the last pair first. */
 struct JOIN(stream, T_NAME) {
   struct philox p;
   W normal[2], uniform[2];
@@ -115,7 +115,7 @@ INLINE W JOIN(gamma_of, T_NAME)(struct JOIN(stream, T_NAME) * s, W alpha) {
   }
 }
 
-/* y has [samples][alphas] numbers; those of one alpha come from neighbouring blocks. */
+/* y has [samples][alphas] numbers; those of one alpha use consecutive blocks. */
 KERNEL(random_gamma, IN(u32, s), IN(T, alpha), OUT(T, y), SIZE(alphas), SIZE(samples), SIZE(n)) {
   EACH(i, n);
   const i64 which = i % alphas, number = which * samples + i / alphas;

@@ -34,7 +34,7 @@ situ_status unigram_check(const struct call *call) {
   return NULL;
 }
 
-/* Whether the next class belongs to this part. */
+/* Whether the next class belongs to this shard. */
 static bool is_ours(struct weights *w) { return w->number++ % w->parts == w->part; }
 
 static situ_status too_many(const struct weights *w) {
@@ -46,7 +46,7 @@ static situ_status add(struct weights *w, double weight) {
   if (w->count == w->capacity) return too_many(w);
   const float scaled = powf((float)weight, w->power);
   if (!(scaled >= 0) || isinf(scaled))
-    return INVALID("%g is no weight of a class: it must not be negative", weight);
+    return INVALID("%g is not a valid weight of a class: it must not be negative", weight);
   w->total += scaled;
   w->items[w->count++] = scaled;
   return NULL;
@@ -62,7 +62,7 @@ static situ_status reserve(struct weights *w, int64_t reserved) {
   return NULL;
 }
 
-/* A line is words with commas between them; the last one is the weight. */
+/* A line is a comma-separated list; the last field is the weight. */
 static situ_status add_line(struct weights *w, const char *path, const char *line, size_t length) {
   if (!length) return NULL;
   const char *comma = memrchr(line, ',', length);

@@ -9,11 +9,11 @@
  * class that it is else; the bits of a float, how likely the class is. */
 enum { UNIGRAM_WORDS = 3 };
 
-/* Whether the attributes of a sampler make sense by themselves. */
+/* Whether the attributes of a sampler are valid by themselves. */
 situ_status unigram_check(const struct call *call) SITU_MUST_USE;
 
-/* The table of a sampler with `range` classes, in the arena of what is recorded; *likely is how
- * many classes can be drawn at all. */
+/* The table of a sampler with `range` classes, in the arena of the program; *likely is the number
+ * of classes with a probability above 0. */
 situ_status unigram_table(struct call *call, int64_t range, uint32_t **table,
                           int64_t *likely) SITU_MUST_USE;
 

@@ -321,9 +321,8 @@ static void ifft_grad(struct gradient *g) {
   g->dx[0] = OP(g, "Mul", OP(g, op_of_rank(g, fft_names), g->dy[0]), share);
 }
 
-/* Weights of the frequencies 0 ... n / 2 of a real transform of length n, the last of fft_length:
- * 1 of those that stand for themselves (0 and n / 2), `pair` of those that stand for their
- * conjugates, too. */
+/* Weights of the frequencies 0 ... n / 2 of a real transform of length n, the last of fft_length: 1
+ * for 0 and n / 2, `pair` for those whose conjugates are not stored. */
 static struct term frequency_weights(struct gradient *g, situ_type type, double pair) {
   const int64_t rank = gradient_rank(g);
   const struct term zero = gradient_int(g, 0), one = gradient_int(g, 1), two = gradient_int(g, 2);
@@ -335,7 +334,8 @@ static struct term frequency_weights(struct gradient *g, situ_type type, double 
   return OP(g, "SelectV2", is_single, gradient_number(g, type, 1), gradient_number(g, type, pair));
 }
 
-/* Pads a gradient with zeros behind to the shape of the input: elements that were not read. */
+/* Pads a gradient with trailing zeros to the shape of the input, for elements that were not read.
+ * */
 static struct term pad_to_input(struct gradient *g, struct term dx) {
   situ_shape from, to;
   if (gradient_known(g, dx, &from) && gradient_known(g, g->in[0], &to) && shape_equal(&from, &to))
@@ -347,8 +347,8 @@ static struct term pad_to_input(struct gradient *g, struct term dx) {
   return OP(g, "Pad", dx, paddings);
 }
 
-/* The real part of the inverse FFT of the frequencies alone, without their conjugates, times the
- * size: an IRFFT in which the pairs count half. */
+/* The real part of the inverse FFT of the stored frequencies, times the size: an IRFFT in which the
+ * pairs count half. */
 static void rfft_grad(struct gradient *g) {
   const situ_type type = gradient_type(g, g->dy[0]), real = type_real(type);
   const struct term weights = cast_to(g, frequency_weights(g, real, 0.5), type);

@@ -19,7 +19,7 @@ struct column {
   int64_t at;           /* the current feature of the row */
 };
 
-/* How combinations are written. */
+/* The format of combinations. */
 struct style {
   const char *separator;
   size_t separator_length;
@@ -33,7 +33,7 @@ struct crosses {
   struct column *columns;
   int n;
   int64_t batch, count, widest;
-  int64_t *indices, *hashes; /* of two numbers and one each; NULL while they are counted */
+  int64_t *indices, *hashes; /* two numbers and one per combination; NULL while they are counted */
   size_t *ends;
   struct strbuf text;
 };
@@ -59,7 +59,7 @@ static uint64_t hash_bytes(const struct style *style, const char *data, size_t l
   return fingerprint_make(data, length);
 }
 
-/* The hash of a feature. Integers are their own hashes, but those of sparse columns of
+/* The hash of a feature. Integers are their own hashes, except in sparse columns of
  * SparseCrossHashed, of which TensorFlow hashes four bytes. */
 static uint64_t hash_feature(const struct style *style, const struct column *column) {
   enum { HASHED_BYTES = 4 };

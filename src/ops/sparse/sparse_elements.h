@@ -35,8 +35,8 @@ struct sparse_entry {
   int64_t key, at;
 };
 
-/* Returns the entries of a sparse tensor whose masked indices are inside, ordered by key and then
- * as they are given; NULL if there is no memory. The caller frees them. */
+/* Returns the entries of a sparse tensor with masked indices within the dimensions, ordered by key
+ * and then by position; NULL if out of memory. The caller frees them. */
 struct sparse_entry *sparse_sort(const struct sparse *sparse, unsigned mask);
 
 #endif

@@ -93,7 +93,7 @@ static situ_status compute_reorder(struct compute *compute) {
   return status;
 }
 
-/* The gradient of an element goes back to where it was. */
+/* Gathers the gradients of the elements in their original order. */
 static void reorder_grad(struct gradient *g) {
   const struct term count = OP(g, "Size", g->in[1]);
   const struct term positions = OP(g, "Range", gradient_int(g, 0), count, gradient_int(g, 1));
@@ -115,12 +115,12 @@ static situ_status reshape_shape(struct call *call) {
   return NULL;
 }
 
-/* Multiplies; false if the product has more than 63 bits. */
+/* Multiplies; false on overflow. */
 static bool multiply(int64_t *product, int64_t factor) {
   return !__builtin_mul_overflow(*product, factor, product);
 }
 
-/* Replaces the size of -1 by what remains of `total` elements. */
+/* Replaces the size -1 by the rest of `total` elements. */
 static situ_status infer_sizes(int64_t total, int64_t *sizes, int rank) {
   int64_t product = 1;
   int open = -1;
@@ -216,7 +216,7 @@ static situ_status slice_shape(struct call *call) {
   return NULL;
 }
 
-/* Whether index `i` is between start and start + size, which may have more than 63 bits. */
+/* Whether index `i` is between start and start + size, without overflow. */
 static bool is_between(int64_t i, int64_t start, int64_t size) {
   int64_t end;
   if (__builtin_add_overflow(start, size, &end)) end = size < 0 ? INT64_MIN : INT64_MAX;
@@ -230,7 +230,7 @@ static bool is_selected(const struct sparse *in, int64_t i, const int64_t *start
   return true;
 }
 
-/* Selects the elements of a box; selection->at is for the caller to free. */
+/* Selects the elements of a box. The caller frees selection->at. */
 static situ_status select_box(const struct sparse *in, const int64_t *start, const int64_t *size,
                               struct selection *out) {
   *out = (struct selection){.in = in, .at = malloc((size_t)(in->count + 1) * sizeof *out->at)};
@@ -304,8 +304,7 @@ static situ_status check_slice_grad(const struct compute *compute) {
   return NULL;
 }
 
-/* Both lists of indices have the same order: each element of the slice is the next of the input
- * with its index. */
+/* The indices have the same order in both lists: the search continues after the last match. */
 static situ_status compute_slice_grad(struct compute *compute) {
   TRY(check_slice_grad(compute));
   const situ_tensor *grad = compute->in[0];
@@ -384,7 +383,7 @@ static situ_status compute_split(struct compute *compute) {
   return NULL;
 }
 
-/* SparseConcat: the parts in order, sorted by SparseReorder's rule if the axis is not the first. */
+/* SparseConcat: concatenates the parts, and sorts as SparseReorder does if the axis is not 0. */
 
 static situ_status concat_shape(struct call *call) {
   const int n = call->n_in / 3;
@@ -430,7 +429,7 @@ static situ_status check_parts(const struct sparse *parts, int n, int axis) {
   return NULL;
 }
 
-/* All parts as one sparse tensor, whose values are those of `values`. */
+/* All parts as one sparse tensor with the values of `values`. */
 static situ_status join_parts(const struct sparse *parts, int n, int axis, int64_t *indices,
                               int64_t *dims) {
   int64_t before = 0;
@@ -461,7 +460,7 @@ static situ_status return_joined_strings(const struct sparse *parts, int n, cons
   return status;
 }
 
-/* The values of the parts, in the order of the joined elements. */
+/* The values of the parts, in the order of the concatenated elements. */
 static situ_status return_joined_values(struct compute *compute, const struct sparse *parts, int n,
                                         const int64_t *order, int64_t count) {
   if (parts[0].values->type == SITU_STRING)

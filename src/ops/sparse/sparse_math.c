@@ -11,7 +11,7 @@
 #include "tensor/tensor.h"
 #include "tensor/type.h"
 
-/* SparseDenseCwise: an element-wise op of the elements and a dense tensor that is broadcast. */
+/* SparseDenseCwise: an element-wise op with a dense tensor that is broadcast. */
 
 static situ_status cwise_shape(struct call *call) {
   TRY(op_need_sparse(call, 0, "sparse tensor"));
@@ -35,7 +35,7 @@ static struct sparse_number divide(struct sparse_number x, struct sparse_number 
   return (struct sparse_number){z.real / norm, z.imag / norm};
 }
 
-/* Products of integers wrap: they are computed with the low 64 bits. */
+/* Products of integers wrap around: they are computed modulo 2^64. */
 static void store_product(const struct sparse *in, const situ_tensor *dense, int64_t i, int64_t at,
                           void *to) {
   const situ_type type = dense->type;
@@ -113,8 +113,8 @@ static situ_status compute_div(struct compute *compute) {
   return compute_cwise(compute, CWISE_DIV);
 }
 
-/* Where the elements are in the dense tensor: their indices without the dimensions that it does not
- * have, and 0 where it has size 1. */
+/* The offsets of the elements in the dense tensor: their indices without the dimensions that it
+ * does not have, and 0 where it has size 1. */
 static struct term dense_indices(struct gradient *g) {
   const struct term indices = g->in[0], dims = g->in[2], dense = g->in[3];
   const situ_attr to_int64 = situ_attr_type("DstT", SITU_INT64);
@@ -158,7 +158,8 @@ static void add_grad(struct gradient *g) { cwise_grad(g, CWISE_ADD); }
 static void mul_grad(struct gradient *g) { cwise_grad(g, CWISE_MUL); }
 static void div_grad(struct gradient *g) { cwise_grad(g, CWISE_DIV); }
 
-/* SparseSparseMaximum, SparseSparseMinimum: elements that only one tensor has meet 0. */
+/* SparseSparseMaximum, SparseSparseMinimum: an element that only one tensor has is compared with 0.
+ * */
 
 static situ_status union_shape(struct call *call) {
   const situ_shape *in = &call->in[0].shape;
@@ -181,8 +182,8 @@ static situ_status check_operands(const struct sparse *a, const struct sparse *b
   return NULL;
 }
 
-/* Two lists of entries that are merged; with `indices` and `values` NULL, the elements are counted.
- */
+/* Two sorted lists of entries to merge; with `indices` and `values` NULL, the elements are counted.
+ * */
 struct merge {
   const struct sparse *in[2];
   struct sparse_entry *entries[2];

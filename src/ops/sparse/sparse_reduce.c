@@ -21,7 +21,7 @@ static situ_status check_axes(const struct call *call) {
   return NULL;
 }
 
-/* The mask of dimensions that stay. */
+/* The mask of dimensions that are kept. */
 static situ_status kept_dims(const struct compute *compute, int rank, unsigned *kept) {
   const situ_tensor *axes = compute->in[3];
   const int32_t *items = situ_tensor_data(axes);
@@ -60,7 +60,7 @@ static situ_status start_reduction(const struct compute *compute, bool is_max,
   return r->entries ? NULL : NO_MEMORY();
 }
 
-/* Reduces the group that begins at entry *at and moves *at behind it. */
+/* Reduces the group that begins at entry *at and advances *at. */
 static struct sparse_number reduce_group(const struct reduction *r, int64_t *at) {
   const int64_t key = r->entries[*at].key;
   struct sparse_number all = sparse_number_at(r->in.values, r->entries[*at].at);
@@ -139,7 +139,7 @@ static situ_status reduce_shape(struct call *call) {
   return NULL;
 }
 
-/* Each element takes the gradient of its group. */
+/* The gradient of an element is that of its group. */
 static void sum_grad(struct gradient *g) {
   const struct term indices = g->in[0], dims = g->in[2];
   const struct term axes = OP(g, "Reshape", g->in[3], gradient_ints(g, (const int64_t[]){-1}, 1));

@@ -141,7 +141,7 @@ static situ_status compute_take(struct compute *compute) {
   return NULL;
 }
 
-/* The shape of the gradient: as far as the accumulator knows it, then that of the values; -1 for
+/* The shape of the gradient: known dimensions of the accumulator, then those of the values; -1 for
  * an unknown number of rows. */
 static situ_status put_shape(const struct compute *compute, const struct accumulator *accumulator) {
   const situ_shape *known = &accumulator->shape, *values = &accumulator->rows.shape;

@@ -80,7 +80,7 @@ static situ_status check_indices(const situ_shape *want, const struct sparse_gra
   return NULL;
 }
 
-/* Compares the dimensions of a row; `exact`: the rank is that of `want`, too. */
+/* Compares the dimensions of a row; `exact`: also the rank. */
 static situ_status check_values(const situ_shape *want, const situ_shape *values, bool exact) {
   if (exact ? want->rank != values->rank : want->rank > values->rank)
     return INVALID("Shape mismatch: expected values rank %s%d, got %d", exact ? "" : "at least ",

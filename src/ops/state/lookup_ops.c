@@ -124,7 +124,7 @@ static situ_status check_initialized(const struct lookup_table *table) {
 
 /* Finding */
 
-/* What an output row is: an entry of the table, or a row of the default value. */
+/* The source of an output row: an entry of the table, or a row of the default value. */
 struct source {
   int64_t entry, row;
 };
@@ -292,7 +292,7 @@ static situ_status compute_initialize(struct compute *compute) {
 
 /* Export and import */
 
-/* The key in row `row` of the buckets of a dense table behind its entries, by element. */
+/* The key in row `row` of the buckets of a dense table, after its entries, by element. */
 static const situ_tensor *reserved_key(const struct lookup_table *table, int64_t behind) {
   return behind < table->n_deleted ? table->deleted_key : table->empty_key;
 }

@@ -145,7 +145,7 @@ static void add_to_index(struct lookup_table *table, int64_t entry) {
   table->index[at] = entry + 1;
 }
 
-/* Moves the live entries together. */
+/* Compacts the live entries. */
 static void compact(struct lookup_table *table) {
   int64_t to = 0;
   for (int64_t from = 0; from < table->n_entries; from++) {
@@ -165,7 +165,7 @@ static bool grow_column(struct lookup_column *column, int64_t rows) {
   return data;
 }
 
-/* Makes room for one more entry; without memory the table stays as it is. */
+/* Allocates space for another entry; if out of memory, the table is unchanged. */
 static bool reserve(struct lookup_table *table) {
   if (table->n_entries < table->room) return true;
   const int64_t room =

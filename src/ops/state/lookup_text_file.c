@@ -72,7 +72,7 @@ static situ_status read_lines(struct reader *reader, int64_t vocab_size) {
   return NULL;
 }
 
-/* Column `index` of a line; *count is the number of columns up to there. */
+/* Column `index` of a line; *count is the number of columns before it and itself. */
 static situ_string find_column(situ_string line, char delimiter, int64_t index, int64_t *count) {
   const char *at = line.data, *end = line.data + line.length;
   for (*count = 1;; ++*count) {

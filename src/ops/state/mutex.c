@@ -12,7 +12,7 @@ struct mutex {
   bool held;
 };
 
-/* What a run holds; `mutex` is NULL once it is released. */
+/* A lock held by a run; `mutex` is NULL after it is released. */
 struct lock {
   struct resource head;
   struct mutex *mutex;

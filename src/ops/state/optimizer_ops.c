@@ -13,9 +13,9 @@
 
 enum { MOST_ARGS = 20 };
 
-/* Every update once: X(op, kernel, flag of the op or "", flops of an element, inputs, new values,
- * attributes, samples, what it does). Inputs begin with what gets new values: S(name). G(name) is
- * the gradient; M, V and E are samples of it for a matrix of 3 rows, 5 elements, and none. */
+/* All updates: X(op, kernel, flag of the op or "", flops per element, inputs, new values,
+ * attributes, samples, formula). The first inputs S(name) are updated. G(name) is the gradient; M,
+ * V and E are samples of it for a matrix of 3 rows, for 5 elements and for none. */
 #define N(name) "new_" name ":T "
 #define UPDATES(X, S, G, M, V, E)                                                                  \
   X(GradientDescent, apply_gradient_descent, "", 2, S("var") "alpha:T[] " G("delta"), N("var"),    \
@@ -166,7 +166,7 @@ static situ_status update_shape(struct call *call) {
 
 /* Kernels */
 
-/* Where the new value of input `i` goes: in its own memory, or to an output. */
+/* The memory of the new value of input `i`: its own, or an output. */
 static struct launch_arg target(const struct call *call, int i) {
   return call->schema->inputs[0].is_ref ? ARG_IN(call, i) : ARG_OUT(call, i);
 }
@@ -212,7 +212,7 @@ static situ_status record_dense(struct call *call, const struct kernel *kernel, 
   return launch_update(call, kernel, flops, args, count, each, n);
 }
 
-/* New values that have memory of their own begin as the old ones: only some rows change. */
+/* Copies the old values to outputs: only some rows change. */
 static situ_status copy_states(struct call *call) {
   for (int i = 0; is_state(call, i); i++) {
     const struct view all = strided_view(&call->in[i].shape);

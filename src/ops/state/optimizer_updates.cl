@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * optimizer_updates.cl: one kernel per update of an optimizer. Who includes it says what
- * UPDATE(name, arguments) is called, and how PLACE(i, g, grad) sets i, the element of the variable
- * and its slots that the item changes, and g, the gradient of it.
+ * optimizer_updates.cl: one kernel per optimizer update. The including file defines UPDATE(name,
+ * arguments), the kernel, and PLACE(i, g, grad), which sets i, the index of the element of the
+ * variable and its slots, and g, its gradient.
  *
- * Arguments are the op's inputs in order, the new values of the variable and its slots (in the same
- * memory, or in memory of their own) and one flag of the op (0 where it has none). What is one
- * number for all elements (a learning rate) lies in memory, too: it may be computed on the device.
- */
+ * Arguments are the op's inputs in order, the new values of the variable and its slots (in place or
+ * not) and a flag of the op (0 if it has none). Scalars such as a learning rate are in memory, too:
+ * they may be computed on the device. */
 UPDATE(gradient_descent, IN(T, var), IN(T, alpha), IN(T, delta), OUT(T, var_), SIZE(flag)) {
   PLACE(i, g, delta);
   (void)flag;

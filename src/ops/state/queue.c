@@ -180,8 +180,7 @@ static int64_t priority_of(const struct queue_element *element) {
   return *(const int64_t *)situ_tensor_data(element->parts[0]);
 }
 
-/* The place of an element, for which there is room: behind all others; of a sorted queue, behind
- * those that are not greater. */
+/* Inserts an element: at the end, or in a sorted queue after those that are not greater. */
 static void insert(struct tuple_queue *queue, struct queue_element *element) {
   int64_t at = queue->count++;
   for (; queue->order == QUEUE_SORTED && at; at--) {
@@ -212,7 +211,7 @@ static situ_status put_one(const struct compute *compute, struct tuple_queue *qu
   return status;
 }
 
-/* Where a call may be turned away and come again, it waits for room for all rows, if they fit. */
+/* Waits for room; for all rows at once if they fit and the call may be retried. */
 static situ_status find_room(const struct compute *compute, struct tuple_queue *queue,
                              int64_t rows) {
   situ_status status = NULL;
@@ -262,7 +261,7 @@ static uint64_t next_random(struct tuple_queue *queue) {
 }
 
 static struct queue_element *take_one(struct tuple_queue *queue) {
-  if (queue->order == QUEUE_SHUFFLED) { /* any of them changes places with the first */
+  if (queue->order == QUEUE_SHUFFLED) { /* swaps a random element to the front */
     const int64_t at = (int64_t)(next_random(queue) % (uint64_t)queue->count);
     struct queue_element **first = &queue->items[queue->first];
     struct queue_element **other = &queue->items[(queue->first + at) % queue->room];
@@ -276,7 +275,7 @@ static struct queue_element *take_one(struct tuple_queue *queue) {
   return element;
 }
 
-/* Whether one more may go: a shuffled queue keeps some until it is closed. */
+/* Whether an element may be dequeued: a shuffled queue keeps some until it is closed. */
 static bool may_take(const struct tuple_queue *queue) {
   return queue->count > (queue->closed ? 0 : queue->min_after);
 }
@@ -315,7 +314,7 @@ situ_status queue_take(const struct compute *compute, struct tuple_queue *queue,
   *out = NULL;
   *taken = 0;
   pthread_mutex_lock(&queue->lock);
-  /* All at once where they fit: nobody gets a part that another one waits for. */
+  /* Takes all elements at once if they fit, so that no two calls wait for each other's part. */
   const int64_t room = queue->capacity - queue->min_after;
   while (!status && !queue->closed && count <= room && queue->count - queue->min_after < count)
     status = compute_wait(compute, &queue->changed, &queue->lock, "Dequeue operation");

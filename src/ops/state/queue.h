@@ -6,8 +6,8 @@
 #include "base/fork.h"
 #include "schema/compute.h"
 
-/* How a queue gives its elements: as they came, any of them, as they came with shapes filled up,
- * the one with the smallest first component (an int64). */
+/* The order of dequeueing: first in first out, random, first in first out with padding, by the
+ * first component (an int64). */
 enum queue_order { QUEUE_FIFO, QUEUE_SHUFFLED, QUEUE_PADDED, QUEUE_SORTED };
 
 /* An element: one tensor per component. */
@@ -24,9 +24,9 @@ struct tuple_queue {
   enum queue_order order;
   int n_parts;
   situ_type *types;
-  situ_shape *shapes; /* NULL: not said */
+  situ_shape *shapes; /* NULL: unspecified */
   struct queue_element **items;
-  int64_t count, room, first; /* of items, a ring; `room` is how many it holds */
+  int64_t count, room, first; /* a ring buffer of `room` elements */
   int64_t capacity, min_after;
   uint64_t random; /* state of the order of a shuffled queue */
   bool closed, cancelled;
@@ -34,21 +34,21 @@ struct tuple_queue {
 
 extern const struct resource_kind queue_kind;
 
-/* Makes a queue as the attributes of a call say; for resource_find. */
+/* Creates a queue from the attributes of a call; for resource_find. */
 situ_status queue_create(void *context, struct resource **out) SITU_MUST_USE;
 
-/* Adds elements, one after the other, waiting for room: component i of all of them is in
- * `parts[i]`; with `many` their first dimension counts the elements. */
+/* Enqueues elements in order and waits for room: `parts[i]` has component i of all elements, with
+ * `many` along their first dimension. */
 situ_status queue_put(const struct compute *compute, struct tuple_queue *queue,
                       situ_tensor *const *parts, bool many) SITU_MUST_USE;
 
-/* Takes `count` elements, or with `up_to` what a closed queue still has, waiting for them; *out is
- * a list that the caller frees with queue_free. */
+/* Dequeues `count` elements, or with `up_to` the rest of a closed queue, and waits for them; *out
+ * is a list that the caller frees with queue_free. */
 situ_status queue_take(const struct compute *compute, struct tuple_queue *queue, int64_t count,
                        bool up_to, struct queue_element **out, int64_t *taken) SITU_MUST_USE;
 void queue_free(const struct tuple_queue *queue, struct queue_element *elements);
 
-/* Takes no more elements; with `cancel` whoever waits to add one gives up. */
+/* Rejects further elements; with `cancel`, cancels waiting enqueues, too. */
 void queue_close(struct tuple_queue *queue, bool cancel);
 
 #endif

@@ -33,8 +33,8 @@ static situ_status compute_enqueue_many(struct compute *compute) { return enqueu
 
 /* Dequeueing */
 
-/* What is known of the outputs: the graph was told, or nothing. `rows`: the first dimension, or
- * SITU_SCALAR's: there is none. */
+/* Sets the shapes of outputs from the attribute, if known. `rows`: the first dimension; none for a
+ * single element. */
 static situ_status known_shapes(struct call *call, bool many, int64_t rows) {
   const struct attr_value *shapes = call_attr(call, "_output_shapes");
   for (int i = 0; i < call->n_out; i++) {
@@ -74,7 +74,7 @@ static situ_status compute_dequeue(struct compute *compute) {
   return NULL;
 }
 
-/* The shape of a batch of component `part`: its elements must be alike, or are filled up. */
+/* The shape of a batch of component `part`: its elements have equal shapes, or are padded. */
 static situ_status batch_shape(const struct tuple_queue *queue, const struct queue_element *list,
                                int part, int64_t count, situ_shape *out) {
   situ_shape shape = list ? list->parts[part]->shape : queue->shapes[part];
@@ -97,14 +97,14 @@ static situ_status batch_shape(const struct tuple_queue *queue, const struct que
   return NULL;
 }
 
-/* Where element `index` of a component stands in a batch of `room` that may be larger than the
- * component in every dimension; counted from the component's first element. */
+/* The offset of element `index` of a component in a batch of shape `room`, which may be larger in
+ * every dimension. */
 static int64_t padded_index(const situ_shape *shape, const situ_shape *room, int64_t index) {
   int64_t at = 0, step = 1;
   for (int d = shape->rank - 1; d >= 0; d--) {
     at += index % shape->dim[d] * step;
     index /= shape->dim[d];
-    step *= room->dim[d + 1]; /* behind the dimension of the batch */
+    step *= room->dim[d + 1]; /* without the batch dimension */
   }
   return at;
 }
@@ -126,7 +126,7 @@ static situ_status join_strings(const struct queue_element *list, int part, cons
   return status;
 }
 
-/* Copies an element into a place of a batch that may be larger than it in every dimension. */
+/* Copies an element into a batch that may be larger in every dimension. */
 static void copy_padded(char *to, const situ_shape *room, const char *from, const situ_shape *shape,
                         int axis, size_t size) {
   if (axis == shape->rank) {
@@ -135,7 +135,7 @@ static void copy_padded(char *to, const situ_shape *room, const char *from, cons
   }
   size_t to_step = size, from_step = size;
   for (int d = axis + 1; d < shape->rank; d++) {
-    to_step *= (size_t)room->dim[d + 1]; /* behind the dimension of the batch */
+    to_step *= (size_t)room->dim[d + 1]; /* without the batch dimension */
     from_step *= (size_t)shape->dim[d];
   }
   for (int64_t i = 0; i < shape->dim[axis]; i++)

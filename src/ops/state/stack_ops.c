@@ -44,7 +44,7 @@ static situ_status find(const struct compute *compute, struct stack **out) {
   return NULL;
 }
 
-/* Makes room for another item. Must hold the lock. */
+/* Allocates space for another item. Must hold the lock. */
 static situ_status reserve(struct stack *stack) {
   if (stack->limit >= 0 && stack->count >= stack->limit)
     return INVALID("Stack overflow: the stack has at most %lld elements.", (long long)stack->limit);

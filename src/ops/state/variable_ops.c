@@ -33,7 +33,7 @@ static situ_status update_shape(struct call *call) {
   return NULL;
 }
 
-/* Where nobody asks for the same shape, a step that would change it is the error: see below. */
+/* Without validate_shape, the graph accepts a new shape, but running it is an error: see below. */
 static situ_status assign_shape(struct call *call) {
   if (call_bool(call, "validate_shape")) return update_shape(call);
   if (call->n_out) call->out[0].shape = call->in[1].shape;
@@ -68,7 +68,7 @@ static situ_status record_assign_sub(struct call *call) {
   return record_update(call, elementwise_subtract);
 }
 
-/* The variable itself is counted up, where it lies. */
+/* The variable is incremented in place. */
 static situ_status compute_count(struct compute *compute) {
   const situ_tensor *ref = compute->in[0];
   const int64_t limit = call_integer(compute->call, "limit");

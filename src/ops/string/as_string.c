@@ -8,7 +8,7 @@
 #include "tensor/tensor.h"
 #include "tensor/type.h"
 
-enum { WORD = 512 }; /* the longest double with 20 digits behind the point is shorter */
+enum { WORD = 512 }; /* longer than any double with 20 decimals */
 
 /* How AsString writes: a printf format for real numbers and those for signed and unsigned
  * integers. */
@@ -17,7 +17,7 @@ struct format {
   int64_t width; /* of strings; negative: aligned left */
 };
 
-/* Only reals have digits behind the point. */
+/* Only real numbers have decimals. */
 static situ_status check_type(const struct call *call, int64_t precision, bool notation) {
   const situ_type type = call->in[0].type;
   if (type_is_real(type) || type_is_complex(type)) return NULL;
@@ -85,7 +85,7 @@ static int write_one(const struct format *format, const situ_tensor *tensor, int
 }
 #pragma GCC diagnostic pop
 
-/* A string with blanks in front up to a width, behind it if the width is negative. */
+/* Pads a string with blanks to a width; on the right if the width is negative. */
 static situ_string pad(struct arena *arena, situ_string text, int64_t width) {
   const size_t size = (size_t)(width < 0 ? -width : width);
   if (size <= text.length) return text;

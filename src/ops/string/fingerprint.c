@@ -71,7 +71,7 @@ struct state {
   struct pair v, w;
 };
 
-/* Takes in 64 bytes; the last time with another factor, and more weight on what is known. */
+/* Hashes a block of 64 bytes; the last one with another factor. */
 static void take(struct state *t, const char *s, uint64_t mul, uint64_t weight) {
   t->x = turn(t->x + t->y + t->v.first + word(s + 8), 37) * mul;
   t->y = turn(t->y + t->v.second + word(s + 48), 42) * mul;

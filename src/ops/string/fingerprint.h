@@ -6,10 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* FarmHash's Fingerprint64, by which TensorFlow puts strings into buckets. */
+/* FarmHash's Fingerprint64, the hash of TensorFlow's string_to_hash_bucket_fast. */
 uint64_t fingerprint_make(const char *data, size_t length);
 
-/* TensorFlow's Hash64 (MurmurHash64A), by which it did so before. */
+/* MurmurHash64A (TensorFlow's Hash64), the hash of its older ops. */
 uint64_t fingerprint_make_old(const char *data, size_t length);
 
 /* SipHash-2-4 with a key, TensorFlow's strong hash. */

@@ -22,15 +22,15 @@ struct instruction {
   const struct regex_set *set;
 };
 
-/* Threads in the order of priority, and by instruction whether one is there. */
+/* Threads in the order of priority; by instruction, the step in which a thread was added. */
 struct threads {
   int count;
   int *at;
   int64_t (*ends)[ENDS];
-  uint32_t *seen; /* the step in which a thread was there */
+  uint32_t *seen; /* the step in which a thread was added */
 };
 
-/* Work that is left while jumps are followed: an instruction, or an end to restore (-1). */
+/* A stack entry while jumps are followed: an instruction, or a capture to restore (-1). */
 struct frame {
   int at, index;
   int64_t end;
@@ -230,8 +230,8 @@ static bool holds(int assertion, situ_string text, size_t at) {
   }
 }
 
-/* Adds the threads that are reached from an instruction without reading a character. `ends` is
- * unchanged afterwards. */
+/* Adds the threads reachable from an instruction without reading a character. `ends` is unchanged
+ * afterwards. */
 static void follow(struct regex *regex, struct threads *to, int start, situ_string text, size_t at,
                    int64_t ends[ENDS]) {
   int depth = 0;
@@ -265,8 +265,8 @@ static void follow(struct regex *regex, struct threads *to, int start, situ_stri
   }
 }
 
-/* Advances all threads over a character that begins at `at` and ends at `next`. Those behind one
- * that accepts have a lower priority and end. */
+/* Advances all threads over the character from `at` to `next`. Threads after one that accepts have
+ * a lower priority and are dropped. */
 static void advance(struct regex *regex, situ_string text, size_t at, size_t next, uint32_t c,
                     bool whole, int64_t ends[ENDS], bool *found) {
   regex->next.count = 0;
@@ -299,7 +299,7 @@ situ_status regex_find(struct regex *regex, situ_string text, size_t begin, bool
   for (;;) {
     size_t next = at;
     uint32_t c = UTF8_INVALID;
-    if (!*found && (!whole || at == begin)) { /* a match may begin here, after all earlier ones */
+    if (!*found && (!whole || at == begin)) { /* a match may begin here, with the lowest priority */
       for (int k = 0; k < ENDS; k++) fresh[k] = -1;
       fresh[0] = (int64_t)at;
       if (!regex->now.count) regex->step++;

@@ -61,7 +61,7 @@ situ_status regex_parse(situ_string pattern, struct arena *arena, struct regex_n
                         int *groups) SITU_MUST_USE;
 
 /* Inserts the characters of a class: \p{name} (`unicode`), [:name:], or one of d, s, w. Returns
- * whether it exists. */
+ * whether the class exists. */
 bool regex_class_add(struct arena *arena, situ_string name, bool unicode, struct regex_set *set);
 
 /* Adds a range to a set, which need not stay sorted; sorts and merges; complements a sorted set. */
@@ -69,7 +69,7 @@ void regex_set_add(struct arena *arena, struct regex_set *set, uint32_t first, u
 void regex_set_sort(struct regex_set *set);
 void regex_set_invert(struct arena *arena, struct regex_set *set);
 
-/* Whether a sorted set has a character. */
+/* Whether a sorted set contains a character. */
 bool regex_set_contains(const struct regex_set *set, uint32_t c);
 
 struct regex;

@@ -32,7 +32,7 @@ struct replacement {
   bool all;
 };
 
-/* Whether the rewrite string mentions only groups that exist. */
+/* Whether the rewrite string refers only to existing groups. */
 static bool can_rewrite(const struct replacement *r) {
   for (size_t i = 0; i + 1 < r->rewrite.length; i++) {
     if (r->rewrite.data[i] != '\\') continue;
@@ -75,7 +75,7 @@ static void rewrite(const struct replacement *r, situ_string text, const int64_t
   }
 }
 
-/* Replaces matches; an empty match directly behind another one does not count. */
+/* Replaces matches; an empty match adjacent to the previous match is skipped. */
 static situ_status replace(const struct replacement *r, situ_string text, struct strbuf *out) {
   int64_t ends[2 * REGEX_GROUPS];
   size_t at = 0;

@@ -101,7 +101,7 @@ static int digits(struct parser *p, int base, int most, uint32_t *value) {
   return n;
 }
 
-/* \x41 and \x{10FFFF}, behind the x. */
+/* \x41 and \x{10FFFF}, after the x. */
 static situ_status hexadecimal(struct parser *p, size_t begin, uint32_t *c) {
   const bool braces = take(p, "{");
   const int n = digits(p, 16, braces ? 8 : 2, c);
@@ -109,7 +109,7 @@ static situ_status hexadecimal(struct parser *p, size_t begin, uint32_t *c) {
   return wrong(p, "invalid escape sequence", begin, p->at + more(p));
 }
 
-/* A character that is escaped, behind the backslash. */
+/* An escaped character, after the backslash. */
 static situ_status escape(struct parser *p, size_t begin, uint32_t *c) {
   static const char letters[] = "afnrtv", values[] = "\a\f\n\r\t\v";
   const char letter = p->text.data[p->at];
@@ -131,7 +131,7 @@ static situ_status escape(struct parser *p, size_t begin, uint32_t *c) {
   return known || !word || *c == '_' ? NULL : wrong(p, "invalid escape sequence", begin, p->at);
 }
 
-/* \p{Lu}, \pL, \d and the like at the backslash; *taken says whether there is one. */
+/* \p{Lu}, \pL, \d and similar at the backslash; *taken is set if there is one. */
 static situ_status class_escape(struct parser *p, struct regex_set *set, bool *taken) {
   const size_t begin = p->at;
   *taken = false;
@@ -236,7 +236,7 @@ static situ_status bracket(struct parser *p, struct regex_node **out) {
 
 /* Groups */
 
-/* The flags behind "(?", up to ":" or ")". */
+/* The flags after "(?", up to ":" or ")". */
 static situ_status parse_flags(struct parser *p, size_t begin, bool *opens) {
   bool value = true, is_open = false; /* a minus must be followed by a flag */
   while (more(p)) {
@@ -309,7 +309,7 @@ static situ_status group(struct parser *p, struct regex_node **out) {
   } else {
     number = ++p->groups;
   }
-  if (!opens) return NULL; /* the flags hold to the end of the group */
+  if (!opens) return NULL; /* the flags apply up to the end of the group */
   TRY(close_group(p, number, out));
   p->flags = outer;
   return NULL;
@@ -410,7 +410,7 @@ static bool repetition(struct parser *p, int *min, int *max) {
   return take(p, "*") || take(p, "+") || take(p, "?");
 }
 
-/* Enters and leaves literal text. */
+/* Starts and ends literal text (\Q, \E). */
 static void skip_quotes(struct parser *p) {
   while (take(p, p->quoted ? "\\E" : "\\Q")) p->quoted = !p->quoted;
 }
@@ -431,8 +431,8 @@ static situ_status repeat(struct parser *p, int min, int max, bool lazy, bool br
   return NULL;
 }
 
-/* Applies a repetition operator, if there is one, to the last atom, which is NULL at the begin of
- * a sequence. */
+/* Applies a repetition operator, if there is one, to the last atom, which is NULL at the start of a
+ * sequence. */
 static situ_status repeated(struct parser *p, struct regex_node **operand, bool *taken) {
   const size_t begin = p->at, first = p->begin, last = p->end;
   const bool braces = next_is(p, "{");
@@ -449,7 +449,7 @@ static situ_status repeated(struct parser *p, struct regex_node **operand, bool 
   return repeat(p, min, max, lazy, braces, operand);
 }
 
-/* Lists are nested to the right: a chain of any length. */
+/* Lists are nested to the right, without a limit. */
 static situ_status sequence(struct parser *p, struct regex_node **out) {
   struct regex_node **tail = out, **last = NULL;
   for (;;) {

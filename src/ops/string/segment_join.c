@@ -9,7 +9,7 @@
 #include "tensor/shape.h"
 #include "tensor/tensor.h"
 
-/* [num_segments] and the dimensions of the inputs behind those of the segment ids. */
+/* [num_segments] and the dimensions of the inputs after those of the segment ids. */
 static situ_status join_shape(struct call *call) {
   const situ_shape *x = &call->in[0].shape, *ids = &call->in[1].shape;
   int64_t count = 0;

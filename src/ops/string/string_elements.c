@@ -80,7 +80,7 @@ struct scatter {
   int64_t inner;      /* strings per update */
   bool skips;         /* ignores indices out of bounds */
   situ_string *parts; /* the strings of the result */
-  char **owned;       /* those that were concatenated */
+  char **owned;       /* results of concatenations */
 };
 
 static int64_t index_at(const situ_tensor *indices, int64_t i) {

@@ -11,7 +11,7 @@
 #include "tensor/tensor.h"
 #include "tensor/type.h"
 
-/* A number with as few digits of two counts as read back to it. */
+/* Formats a number with the smaller of two numbers of digits that reads back as the same number. */
 static void add_real(struct strbuf *out, situ_type type, double value) {
   char words[64];
   const bool wide = type == SITU_DOUBLE;
@@ -58,7 +58,7 @@ static void add_element(struct strbuf *out, const situ_tensor *tensor, int64_t i
   }
 }
 
-/* As tf.print does: `ends` elements at both ends of each dimension. */
+/* As tf.print: `ends` elements at both ends of each dimension. */
 
 static void add_space(struct strbuf *out, int dim, int rank) {
   if (dim == rank - 1) {
@@ -94,7 +94,7 @@ static void add_dim(struct strbuf *out, const situ_tensor *tensor, int dim, int6
   strbuf_append(out, "]");
 }
 
-/* As tf.Print does: the first `limit` elements of all. */
+/* As tf.Print: the first `limit` elements. */
 static void add_first(struct strbuf *out, const situ_tensor *tensor, int dim, int64_t limit,
                       int64_t *next) {
   const situ_shape *shape = &tensor->shape;

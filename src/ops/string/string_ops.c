@@ -11,7 +11,7 @@
 #include "tensor/shape.h"
 #include "tensor/tensor.h"
 
-/* A growing list of strings, whose bytes lie in one memory. */
+/* A growing list of strings in one buffer. */
 struct words {
   struct strbuf bytes;
   size_t *ends;
@@ -40,7 +40,7 @@ static void words_free(struct words *w) {
   free(w->ends);
 }
 
-/* Every `step`-th word from `first` on as a tensor. */
+/* Every `step`-th string from `first` on as a tensor. */
 static situ_status words_tensor(struct words *w, int64_t first, int64_t step, situ_shape shape,
                                 situ_tensor **out) {
   const int64_t n = situ_shape_count(shape);
@@ -123,7 +123,7 @@ static situ_status compute_lower(struct compute *compute) { return each(compute,
 static situ_status compute_upper(struct compute *compute) { return each(compute, upper); }
 static situ_status compute_strip(struct compute *compute) { return each(compute, strip); }
 
-/* Base 64, as it stands in addresses */
+/* The URL-safe base64 alphabet */
 
 static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
@@ -164,7 +164,7 @@ static situ_status compute_decode(struct compute *compute) { return each(compute
 
 /* Numbers */
 
-/* The number of bytes, or of those that begin a character in UTF-8. */
+/* The number of bytes, or in UTF-8 of bytes that begin a character. */
 static int32_t length_of(situ_string text, bool characters) {
   int32_t count = 0;
   if (!characters) return (int32_t)text.length;
@@ -182,7 +182,7 @@ static situ_status compute_length(struct compute *compute) {
   return NULL;
 }
 
-/* Parses a text, which a zero byte ends, to element i of `to`; false if it is not a number. */
+/* Parses a null-terminated string to element i of `to`; false if it is not a number. */
 static bool is_number(situ_string text, situ_type type, int64_t i, void *to) {
   char *end = (char *)(uintptr_t)text.data;
   errno = 0;
@@ -210,7 +210,7 @@ static situ_status compute_number(struct compute *compute) {
   return NULL;
 }
 
-/* StringSplit: any byte of the delimiter separates; without one, every byte is a part. */
+/* StringSplit: any byte of the delimiter separates; without a delimiter, every byte is a part. */
 
 static situ_status split_shape(struct call *call) {
   TRY(op_need_rank(call, 0, 1, "input"));
@@ -253,7 +253,7 @@ static situ_status give_split(struct compute *compute, struct words *words, cons
   return NULL;
 }
 
-/* Appends the parts of a text to a list. */
+/* Appends the parts of a string to a list. */
 typedef situ_status splitter(const struct compute *compute, situ_string text, struct words *to);
 
 static situ_status split_all(struct compute *compute, splitter *add_parts) {
@@ -319,7 +319,7 @@ static situ_status compute_split_v2(struct compute *compute) {
   return split_all(compute, split_at_string);
 }
 
-/* StringJoin: inputs have one shape, or are one text each. */
+/* StringJoin: inputs have one shape, or are scalars. */
 
 static situ_status join_shape(struct call *call) {
   situ_shape *out = &call->out[0].shape;
@@ -362,7 +362,7 @@ static situ_status csv_shape(struct call *call) {
   return NULL;
 }
 
-/* Adds the next field and says where it ends; quotes are undone. */
+/* Appends the next field and returns its end; unescapes quotes. */
 static situ_status next_field(situ_string record, char separator, bool quotes, size_t *at,
                               struct words *to) {
   size_t i = *at;
@@ -399,7 +399,7 @@ static situ_status check_columns(const struct call *call) {
   return NULL;
 }
 
-/* Adds the fields of a record that are selected; a missing one is an empty word. */
+/* Appends the selected fields of a record; a missing one is an empty string. */
 static situ_status read_fields(struct compute *compute, situ_string record, struct words *words,
                                int *fields) {
   const struct attr_value *columns = call_attr(compute->call, "select_cols");
@@ -427,7 +427,7 @@ static situ_status read_fields(struct compute *compute, situ_string record, stru
   return NULL;
 }
 
-/* Where word i ends; word -1 is before the first. */
+/* The end of string i; string -1 ends at 0. */
 static size_t end_of(const struct words *words, int64_t i) {
   return words->ends && i >= 0 ? words->ends[i] : 0;
 }

@@ -74,7 +74,7 @@ static bool find_characters(situ_string text, int64_t pos, int64_t length, int64
   return move_back(text, from_end - skipped, begin);
 }
 
-/* As find_characters, in bytes; a negative length is the rest. */
+/* As find_characters, in bytes; a negative length means the rest. */
 static bool find_bytes(situ_string text, int64_t pos, int64_t length, int64_t *begin,
                        int64_t *end) {
   const int64_t size = (int64_t)text.length;

@@ -55,7 +55,7 @@ void unicode_decoder_close(struct unicode_decoder *decoder) {
   if (decoder->encoding == ENCODING_OTHER) iconv_close(decoder->other);
 }
 
-/* The length of the sequence that is well-formed so far, at least 1: what one U+FFFD replaces. */
+/* The length of the well-formed prefix of a sequence, at least 1: one U+FFFD replaces it. */
 static size_t well_formed(situ_string text, size_t at) {
   const unsigned char *bytes = (const unsigned char *)text.data + at;
   const unsigned char first = bytes[0];
@@ -91,7 +91,7 @@ static uint32_t read_unit(const struct unicode_decoder *decoder, situ_string tex
   return unit;
 }
 
-/* Reads a mark of the byte order at the begin of a string. */
+/* Reads a byte order mark at the start of a string. */
 static void detect_order(struct unicode_decoder *decoder, situ_string text, size_t *at,
                          size_t size) {
   const uint32_t swapped = size == 2 ? 0xFFFE : 0xFFFE0000;

@@ -22,13 +22,13 @@ enum unicode_encoding {
 struct unicode_decoder {
   enum unicode_encoding encoding;
   bool is_little,
-      detects;   /* UTF-16 and UTF-32: the byte order; a mark at the begin may change it */
+      detects;   /* UTF-16 and UTF-32: the byte order; a mark at the start may change it */
   iconv_t other; /* of ENCODING_OTHER */
 };
 
 enum { UNICODE_REPLACEMENT = 0xFFFD, UNICODE_LAST = 0x10FFFF };
 
-/* Opens a decoder by the name of an encoding, in which case and punctuation do not matter. */
+/* Opens a decoder for a named encoding; case and punctuation of the name do not matter. */
 situ_status unicode_decoder_open(const char *name, struct unicode_decoder *out) SITU_MUST_USE;
 void unicode_decoder_close(struct unicode_decoder *decoder);
 

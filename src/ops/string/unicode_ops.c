@@ -8,7 +8,7 @@
 #include "tensor/number.h"
 #include "tensor/tensor.h"
 
-/* What happens to malformed input. */
+/* The treatment of malformed input. */
 struct policy {
   bool ignores, is_strict, replaces_controls;
   uint32_t replacement;
@@ -26,7 +26,7 @@ static situ_status read_policy(const struct call *call, bool controls, struct po
   return NULL;
 }
 
-/* Checks the attributes of an op that decodes. */
+/* Checks the attributes of a decoding op. */
 static situ_status check_decoding(const struct call *call) {
   struct policy policy;
   struct unicode_decoder decoder;
@@ -50,7 +50,7 @@ static situ_status decode_shape(struct call *call) {
   return NULL;
 }
 
-/* The characters of all strings, and where each starts in its string. */
+/* The characters of all strings, and the first character of each string. */
 struct characters {
   int32_t *codes;
   int64_t *starts;
@@ -198,7 +198,7 @@ static situ_status encode_shape(struct call *call) {
   return NULL;
 }
 
-/* Whether a number is a code point that is no surrogate. */
+/* Whether a number is a code point and not a surrogate. */
 static bool is_character(int32_t c) {
   return c >= 0 && c <= UNICODE_LAST && !(c >= 0xD800 && c < 0xE000);
 }

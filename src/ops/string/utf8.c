@@ -2,7 +2,7 @@
  * utf8.c: see utf8.h. */
 #include "ops/string/utf8.h"
 
-/* The length of the sequence that a byte begins; 0: none. */
+/* The length of the sequence that a byte begins; 0: invalid. */
 static size_t sequence_length(unsigned char first) {
   if (first < 0x80) return 1;
   if (first >= 0xC2 && first < 0xE0) return 2;

@@ -8,7 +8,7 @@
 #include "base/base.h"
 #include "base/strbuf.h"
 
-/* What a byte that is not UTF-8 decodes to. */
+/* The result of decoding a byte that is not UTF-8. */
 enum { UTF8_INVALID = 0x7FFFFFFF };
 
 /* Decodes the character at *at and advances, by one byte if it is invalid. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * utf8_case.c: see utf8_case.h. The C library has the tables of Unicode; what it lacks are the
- * characters of SpecialCasing.txt. */
+ * utf8_case.c: see utf8_case.h. Uses the Unicode tables of the C library, and adds the characters
+ * of SpecialCasing.txt, which they lack. */
 #include "ops/string/utf8_case.h"
 
 #include <locale.h>
@@ -137,7 +137,7 @@ static const struct special {
     {0xFB17, {0x544, 0x53D}},
 };
 
-/* The I with a dot, the only one with several characters in lower case. */
+/* The I with a dot, whose lower case is two characters. */
 static const struct special dotted_i = {0x130, {0x69, 0x307}};
 
 static const struct special *find_special(uint32_t c, bool upper) {
@@ -147,7 +147,7 @@ static const struct special *find_special(uint32_t c, bool upper) {
   return NULL;
 }
 
-/* Whether a sigma ends a word; the text goes on at `behind`. */
+/* Whether a sigma is the last letter of a word; the text continues at `behind`. */
 static bool is_final(situ_string text, bool after_letter, size_t behind) {
   return after_letter &&
          (behind >= text.length || !iswalpha_l(next_character(text, &behind), utf8_locale));
