@@ -68,6 +68,7 @@
   X(queue_ops) \
   X(mutex) \
   X(stack_ops) \
+  X(session_tensors) \
   X(accumulator_ops) \
   X(lookup_ops) \
   X(lookup_text_file) \

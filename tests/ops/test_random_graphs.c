@@ -79,6 +79,8 @@ static const char *const may_fail[] = {"Placeholder",
                                        "SparseSplit",
                                        "SparseConcat",
                                        "SparseCrossHashed",
+                                       "GetSessionTensor",
+                                       "DeleteSessionTensor",
                                        "StackPushV2",
                                        "StackPopV2",
                                        "StackCloseV2"};
