@@ -39,6 +39,7 @@
   X(sparse_math) \
   X(matrix_diag) \
   X(matrix_band_diag) \
+  X(einsum) \
   X(matrix_solve) \
   X(cumsum) \
   X(check_numerics) \

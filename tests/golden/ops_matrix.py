@@ -70,6 +70,20 @@ def set_diag_bands(attrs, x, d, k):
     return made
 
 
+def einsum(attrs, *inputs):
+    """Also with repeated letters in the result: diagonals among zeros."""
+    left, right = attrs["equation"].split("->")
+    once = "".join(dict.fromkeys(right.replace("...", ""))) + ("..." if "..." in right else "")
+    if len(once) == len(right):
+        return np.einsum(attrs["equation"], *inputs)
+    dense = np.einsum(f"{left}->{once}", *inputs)
+    size = dict(zip(once, dense.shape))
+    made = np.zeros([size[c] for c in right], dense.dtype)
+    for at in np.ndindex(dense.shape):
+        made[tuple(at[once.index(c)] for c in right)] = dense[at]
+    return made
+
+
 def band(_, x, lower, upper):
     r, c = np.indices(x.shape[-2:])
     kept = ((lower < 0) | (r - c <= lower)) & ((upper < 0) | (c - r <= upper))
@@ -96,5 +110,6 @@ MATRIX = {
     "MatrixDiagV2": matrix_diag_bands, "MatrixDiagV3": matrix_diag_bands,
     "MatrixDiagPartV2": diag_part_bands, "MatrixDiagPartV3": diag_part_bands,
     "MatrixSetDiagV2": set_diag_bands, "MatrixSetDiagV3": set_diag_bands,
+    "Einsum": einsum,
     "MatrixTriangularSolve": triangular, "Cholesky": lambda a, x: np.linalg.cholesky(x),
 }
