@@ -88,3 +88,19 @@ def test_errors():
             row_pooling_sequence=[0, -1],
             col_pooling_sequence=[0, 2],
         )
+
+
+@pytest.mark.parametrize("ratios", [[1.5, 1.5, 1.5, 1.0], [1.0, 1.5, 1.5, 1.5]])
+def test_batch_and_depth_are_not_pooled(ratios):
+    with pytest.raises(tf.errors.UnimplementedError, match="batch nor channel"):
+        tf.raw_ops.FractionalMaxPool(value=tf.ones([3, 4, 4, 3]), pooling_ratio=ratios)
+
+
+def test_determinism_needs_a_seed():
+    tf.config.experimental.enable_op_determinism()
+    try:
+        with pytest.raises(ValueError, match="requires a non-zero seed"):
+            tf.nn.fractional_max_pool(tf.ones([1, 4, 4, 1]), 1.5)
+        assert tf.nn.fractional_avg_pool(tf.ones([1, 4, 4, 1]), 1.5, seed=1)[0].shape[1] == 2
+    finally:
+        tf.python.framework.config.disable_op_determinism()

@@ -21,7 +21,7 @@ static situ_status check_ratios(const struct call *call, const struct attr_value
   for (int d = 0; d < 4; d++)
     if (!(ratios->reals.items[d] >= 1))
       return INVALID("pooling_ratio cannot be smaller than 1, got: %g", ratios->reals.items[d]);
-  if (ratios->reals.items[0] != 1 && ratios->reals.items[3] != 1)
+  if (ratios->reals.items[0] != 1 || ratios->reals.items[3] != 1)
     return situ_status_create(
         SITU_UNIMPLEMENTED,
         "Fractional pooling is not yet supported on the batch nor channel dimension.");

@@ -68,6 +68,11 @@ def require_seeds(required: bool) -> None:
     _eager["required"] = required
 
 
+def are_seeds_required() -> bool:
+    """Returns whether random ops without a seed are an error."""
+    return _eager["required"]
+
+
 def draw_weight_seeds() -> None:
     """Makes Python's `random` determine the seeds of Keras initializers and layers until set_seed
     is called. See tf.keras.utils.set_random_seed."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from situ._src.framework.api import export
 from situ._src.ops.array_ops import op
-from situ._src.ops.random_ops import get_seed
+from situ._src.ops.random_ops import are_seeds_required, get_seed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing takes long to import
@@ -65,6 +65,12 @@ def _pooling(kind: str, row: str) -> None:
         seed2: int = 0,
         name: str | None = None,
     ) -> tuple[Tensor, Tensor, Tensor]:
+        if are_seeds_required() and not (deterministic and seed and seed2):
+            raise ValueError(
+                f'{row} requires "seed" and "seed2" to be non-zero and "deterministic" to be true '
+                f'when determinism is enabled, but got "seed"={seed}, "seed2"={seed2} and '
+                f'"deterministic"={deterministic}.'
+            )
         return op(
             row,
             value,
@@ -86,6 +92,11 @@ def _pooling(kind: str, row: str) -> None:
         seed: int = 0,
         name: str | None = None,
     ) -> tuple[Tensor, Tensor, Tensor]:
+        if are_seeds_required() and not seed:
+            raise ValueError(
+                f"{row} requires a non-zero seed to be passed in when determinism is enabled, but "
+                f'got seed={seed}. Please pass in a non-zero seed, e.g. by passing "seed=1".'
+            )
         seeds = (0, 0) if seed == 0 else get_seed(seed)
         return pool(
             value,
