@@ -117,7 +117,13 @@ static situ_status next(struct cursor *cursor, situ_tensor **components, bool *e
   return NULL;
 }
 
-#define KIND(kind)                                                                \
+/* The functions of an endless input return data sets endlessly. */
+static int64_t endless_or_unknown(const situ_dataset *dataset) {
+  const int64_t n = situ_dataset_cardinality(dataset->spec.inputs[0]);
+  return n == INFINITE_COUNT ? n : UNKNOWN_COUNT;
+}
+
+#define KIND(kind, count)                                                         \
   const struct data_kind kind_##kind = {.name = #kind,                            \
                                         .size = sizeof(struct interleave_cursor), \
                                         .n_inputs = 1,                            \
@@ -125,6 +131,6 @@ static situ_status next(struct cursor *cursor, situ_tensor **components, bool *e
                                         .open = open,                             \
                                         .next = next,                             \
                                         .close = close,                           \
-                                        .cardinality = dataset_cardinality_unknown}
-KIND(FlatMap);
-KIND(Interleave);
+                                        .cardinality = count}
+KIND(FlatMap, dataset_cardinality_unknown);
+KIND(Interleave, endless_or_unknown);

@@ -5,7 +5,7 @@ An element of a data set is a list of dense tensors; a composite tensor is sever
 (structure.PARTS). Only batches need more: elements are encoded as tensors that differ in their
 first dimension, padded to a batch, and decoded to a sparse or ragged tensor of a higher rank."""
 
-from situ._src.data.structure import DatasetSpec
+from situ._src.data.structure import DatasetSpec, NoneSpec
 from situ._src.framework import tensor_shape
 from situ._src.framework.api import BOTH
 from situ._src.framework.nest import DATA, PARTS
@@ -25,6 +25,8 @@ def _dims(shape):
 
 def batched(spec, rows):
     """Returns the spec of a batch of `rows` elements, None if their number is not known."""
+    if isinstance(spec, NoneSpec):
+        return spec
     if hasattr(spec, "_situ_encode_"):
         return spec._batch(rows)
     if hasattr(spec, "_component_specs"):
@@ -42,6 +44,8 @@ def batched(spec, rows):
 
 def unbatched(spec):
     """Returns the spec of a slice along the first dimension."""
+    if isinstance(spec, NoneSpec):
+        return spec
     if hasattr(spec, "_situ_encode_"):
         return spec._unbatch()
     if hasattr(spec, "_component_specs"):
@@ -217,6 +221,20 @@ class _Fields(_Code):
         return batched(self.spec, rows)._situ_decode_(made)
 
 
+class _None(_Code):
+    """Components that are None, which have no tensors."""
+
+    def encode(self, value):
+        del value  # it has no tensors
+        return []
+
+    def shapes(self):
+        return []
+
+    def decode(self, parts, rows):
+        del parts, rows  # there are none
+
+
 def _joined(padded, counts):
     """Concatenates the first rows of each element of a batch."""
     width = op("Shape", padded, out_type="int64")[1]
@@ -224,6 +242,8 @@ def _joined(padded, counts):
 
 
 def _code(spec):
+    if isinstance(spec, NoneSpec):
+        return _None(spec)
     if isinstance(spec, RaggedTensorSpec):
         return _Ragged(spec) if spec.ragged_rank >= 0 and spec.shape.rank != 0 else _Code(spec)
     if isinstance(spec, SparseTensorSpec):

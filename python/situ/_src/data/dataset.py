@@ -11,7 +11,7 @@ from situ._src.data import native, padded_batch, structure
 from situ._src.data.padded_batch import batched
 from situ._src.data.structure import DatasetSpec, Traced, component, tensor
 from situ._src.framework import errors
-from situ._src.framework.api import export
+from situ._src.framework.api import BOTH, export
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.nest import DATA, PARTS
 from situ._src.framework.tensor import EagerTensor, GraphTensor
@@ -439,7 +439,10 @@ class Dataset:
         del num_parallel_calls, deterministic  # batches are made in order, by the thread that asks
         size = number(batch_size)
         rows = static_value(size) if drop_remainder is True else None
-        flags = DROP_REMAINDER if drop_remainder else 0
+        return self._batched(size, DROP_REMAINDER if drop_remainder else 0, rows)
+
+    def _batched(self, size, flags, rows):
+        """Returns batches, of `rows` elements each if that is not None."""
         if self._has_composites():
             from situ._src.data import composite
 
@@ -712,7 +715,18 @@ class Dataset:
         result = self._build([])
         return convert_to_tensor(result.cardinality(), "int64")
 
+    def fingerprint(self) -> Any:
+        """Returns a number that is the same for equal data sets, as a uint64 scalar."""
+        from situ._src.data import serialization
+
+        return convert_to_tensor(serialization.fingerprint(self._recipe([])), "uint64")
+
     def __len__(self):
+        if not _situ.executing_eagerly():
+            raise TypeError(
+                "`tf.data.Dataset` only supports `len` in eager mode. Use "
+                "`tf.data.Dataset.cardinality()` instead."
+            )
         length = self._build([]).cardinality()
         if length == INFINITE:
             raise TypeError("The dataset is infinite.")
@@ -764,3 +778,5 @@ def from_handle(handle, spec):
 
 
 export("data.Dataset")(Dataset)
+BOTH["python.data.ops.dataset_ops.INFINITE"] = INFINITE
+BOTH["python.data.ops.dataset_ops.UNKNOWN"] = UNKNOWN

@@ -259,8 +259,8 @@ class IteratorSpec(TypeSpec):
 
 def _to_numpy(value):
     """Converts a component of an element to arrays that cannot be written."""
-    if hasattr(value, "element_spec"):
-        return value
+    if value is None:
+        return None
     if not hasattr(value, "numpy"):
         return value._situ_value_([part.numpy() for part in value._situ_tensors_], None)
     array = value.numpy()
@@ -278,6 +278,12 @@ class NumpyIterator:
     """
 
     def __init__(self, dataset):
+        for spec in DATA.flatten(dataset.element_spec):
+            if isinstance(spec, DatasetSpec):
+                raise TypeError(
+                    "`tf.data.Dataset.as_numpy_iterator()` is not supported for datasets that "
+                    f"produce values of type {spec.value_type}."
+                )
         self._iterator = iter(dataset)
 
     def __iter__(self):

@@ -36,6 +36,11 @@ def choose_from_datasets(datasets, choice_dataset, stop_on_empty_dataset=True):
     `choice_dataset`."""
     if not datasets:
         raise ValueError("Invalid `datasets`. `datasets` should not be empty.")
+    if not isinstance(choice_dataset, Dataset):
+        raise TypeError(
+            "Invalid `choice_dataset`. `choice_dataset` should be a `tf.data.Dataset` but is "
+            f"{type(choice_dataset)}."
+        )
     if choice_dataset.element_spec != TensorSpec([], "int64"):
         raise TypeError(
             "Invalid `choice_dataset`. Elements of `choice_dataset` must be scalar "
@@ -47,8 +52,15 @@ def choose_from_datasets(datasets, choice_dataset, stop_on_empty_dataset=True):
 def _choose_from(datasets, choices, stops):
     """Creates a data set that takes each element from the input with the next index."""
     result = datasets[0]
-    for other in datasets[1:]:
-        result = result.concatenate(other)  # merges the element specs
+    for i, other in enumerate(datasets[1:], 1):
+        try:
+            result = result.concatenate(other)  # merges the element specs
+        except TypeError as error:
+            raise TypeError(
+                "Invalid `datasets`. `datasets` must have compatible element specs.\n Dataset 0 "
+                f"element_spec={datasets[0].element_spec}.\nDataset {i} "
+                f"element_spec={other.element_spec}."
+            ) from error
     return Dataset(
         "Choose",
         (choices, *datasets),
@@ -116,7 +128,7 @@ def _with_logits(datasets, weights):
     if known is None:
         return datasets, OPS["ExpandDims"](OPS["Log"](weights), 0)
     if not known.any():
-        return datasets[:1], None
+        return [datasets[0].take(0)], None
     datasets = [d for d, w in zip(datasets, known) if w > 0]
     return datasets, numpy.log(known[known > 0])[None]
 
@@ -165,7 +177,7 @@ def rejection_resample(self, class_func, target_dist, initial_dist=None, seed=No
     """
     del name  # a name for debugging only
     class_of = convert(class_func)
-    target = convert_to_tensor(target_dist)
+    target = OPS["Cast"](convert_to_tensor(target_dist), DstT="float32")
 
     def with_class(*element):
         return class_of(*element), element if len(element) > 1 else element[0]
@@ -176,8 +188,9 @@ def rejection_resample(self, class_func, target_dist, initial_dist=None, seed=No
         mixtures = initial.map(lambda share: _mixture(share, target))
         likely = None
     else:
-        mixtures = Dataset.from_tensors(_mixture(convert_to_tensor(initial_dist), target)).repeat()
-        likely = constant_value(_mixture(convert_to_tensor(initial_dist), target)[1])
+        initial = OPS["Cast"](convert_to_tensor(initial_dist), DstT="float32")
+        mixtures = Dataset.from_tensors(_mixture(initial, target)).repeat()
+        likely = constant_value(_mixture(initial, target)[1])
     kept = _reject(labelled, mixtures.map(lambda keep, _: keep), seed).prefetch(3)
     if likely is not None and likely in (0, 1):
         return kept if likely == 0 else labelled

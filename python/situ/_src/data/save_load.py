@@ -17,6 +17,7 @@ from situ._src.framework import errors, expansion
 from situ._src.framework.api import export
 from situ._src.framework.keywords import unsupported
 from situ._src.framework.nest import DATA, PARTS
+from situ._src.framework.tensor import constant_value
 from situ._src.framework.type_spec import SparseTensorSpec, TensorSpec
 from situ._src.ops.array_ops import convert_to_tensor
 from situ._src.ops.ragged_tensor_spec import RaggedTensorSpec
@@ -27,7 +28,30 @@ _FILE = "dataset.safetensors"
 def rebatch(self, batch_size, drop_remainder=False, name=None):
     """Changes the batch size."""
     del name  # a name for debugging only
-    return self.unbatch().batch(batch_size, drop_remainder)
+    sizes, rows = number(batch_size), None
+    known = constant_value(sizes)
+    if known is not None and numpy.ndim(known) > 1:
+        raise ValueError(
+            "Invalid `batch_sizes`. Expected `batch_sizes` to be a scalar or a vector. Received "
+            f"`batch_sizes` of rank {numpy.ndim(known)}."
+        )
+    if known is not None and len(set(numpy.ravel(known).tolist())) == 1:
+        rows = int(numpy.ravel(known)[0])
+        if not drop_remainder and _may_be_partial(self.element_spec, rows):
+            rows = None
+    return self.unbatch()._batched(sizes, DROP_REMAINDER if drop_remainder else 0, rows)
+
+
+def _may_be_partial(spec, size):
+    """Returns whether the rows of a batch may not be a multiple of a size."""
+    shapes = [s.shape for s in DATA.flatten(spec)]
+    if any(shape.rank == 0 for shape in shapes):
+        raise ValueError(
+            "Invalid `batch_sizes`. Expected dataset with rank of >= 1 but found a dataset with "
+            "scalar elements. Fix the issue by adding the `batch` transformation to the dataset."
+        )
+    rows = {shape.as_list()[0] for shape in shapes if shape.rank} - {None}
+    return not rows or size < 1 or any(count % size for count in rows)
 
 
 def _is_compressed(compression):

@@ -4,11 +4,13 @@ the library per function of elements."""
 
 from __future__ import annotations
 
+import hashlib
+
 import numpy
 
 import _situ
 from situ._src.data import native
-from situ._src.framework import function_library, node_def
+from situ._src.framework import errors, function_library, node_def
 from situ._src.framework.concrete_function import FuncGraph
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.import_graph_def import Budget
@@ -108,6 +110,24 @@ def dumps(recipe: Any) -> bytes:
         writer.add(recipe)
         recipe.data = writer.graph_def.SerializeToString()
     return recipe.data
+
+
+def fingerprint(recipe: Any) -> int:
+    """Returns a 64-bit number that is the same for equal data sets.
+
+    Args:
+      recipe: the native.Recipe of a data set.
+
+    Raises:
+      InvalidArgumentError: the data set depends on this process.
+    """
+    try:
+        data = dumps(recipe)
+    except NotSerializableError as error:
+        raise errors.InvalidArgumentError(
+            None, None, f"There is no fingerprint of {error}."
+        ) from error
+    return int.from_bytes(hashlib.sha256(data).digest()[:8], "little")
 
 
 class _Reader:

@@ -7,18 +7,62 @@ from situ._src.framework import default_session
 from situ._src.framework.branch_graph import order_after_effects
 from situ._src.framework.concrete_function import FuncGraph
 from situ._src.framework.dtypes import as_dtype
-from situ._src.framework.nest import DATA, PARTS
+from situ._src.framework.nest import CORE, DATA, PARTS
 from situ._src.framework.tensor import EagerTensor, GraphTensor
 from situ._src.framework.tensor_shape import as_shape
 from situ._src.framework.type_spec import TensorSpec, TypeSpec
 from situ._src.framework.type_spec import spec_of as type_spec_of
 from situ._src.ops.array_ops import convert_to_tensor, op
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing takes long to import
+    from situ._src.framework.type_aliases import Any
+
+
+class NoneSpec(TypeSpec):
+    """The type of components that are None, which have no tensors."""
+
+    dtype: "Any" = None
+    shape = as_shape(None)
+    value_type = property(lambda s: type(None))
+    _situ_tensors_: list = []
+    _component_specs: list = []
+
+    def _situ_from_tensors_(self, tensors):
+        del tensors  # there are none
+
+    def is_compatible_with(self, spec_or_value):
+        """Returns whether a value is None, or another spec that of None."""
+        return spec_or_value is None or isinstance(spec_or_value, (NoneSpec, Nothing))
+
+    def most_specific_common_supertype(self, others):
+        """Returns this spec if the others are equal; otherwise None."""
+        return self if all(other == self for other in others) else None
+
+    def is_subtype_of(self, other):
+        """Returns whether the other spec is equal."""
+        return self == other
+
+    def __repr__(self):
+        return "NoneTensorSpec()"
+
+
+class Nothing:
+    """A component of an element that is None."""
+
+    spec = NoneSpec()
+    _situ_tensors_: list = []
+
+    def _situ_from_tensors_(self, tensors):
+        del tensors  # there are none
+        return self
+
 
 class DatasetSpec:
     """The type of elements that are data sets."""
 
     dtype, shape = as_dtype("resource"), as_shape([])
+    value_type = property(lambda s: _dataset_class())
 
     def __init__(self, element_spec, dataset_shape=()):
         self.element_spec, self.index = element_spec, None
@@ -34,9 +78,41 @@ class DatasetSpec:
 
         return dataset.from_handle(handle, self.element_spec)
 
+    def _alike(self, others):
+        """Returns whether others are specs of data sets whose elements have the same structure."""
+        return all(
+            type(other) is type(self)
+            and not CORE._difference(self.element_spec, other.element_spec, True)
+            for other in others
+        )
+
+    def is_subtype_of(self, other):
+        """Returns whether every data set of this spec is one of the other's."""
+        if not self._alike([other]):
+            return False
+        pairs = zip(CORE.flatten(self.element_spec), CORE.flatten(other.element_spec))
+        return all(
+            a.is_subtype_of(b) if hasattr(a, "is_subtype_of") else a == b for a, b in pairs
+        ) and self.dataset_shape.is_subtype_of(other.dataset_shape)
+
     def most_specific_common_supertype(self, others):
-        """Returns this spec if the others are equal; otherwise None."""
-        return self if all(other == self for other in others) else None
+        """Returns the narrowest spec that includes this one and the others, or None."""
+        if not self._alike(others):
+            return None
+        common = []
+        for mine, *theirs in zip(*(CORE.flatten(s.element_spec) for s in (self, *others))):
+            if hasattr(mine, "most_specific_common_supertype"):
+                common.append(mine.most_specific_common_supertype(theirs))
+                if common[-1] is None:
+                    return None
+            elif all(mine == one for one in theirs):
+                common.append(mine)
+            else:
+                return None
+        shape = self.dataset_shape.most_specific_common_supertype(
+            [other.dataset_shape for other in others]
+        )
+        return DatasetSpec(CORE.pack(self.element_spec, common), shape)
 
     def __eq__(self, other):
         return isinstance(other, DatasetSpec) and (self.element_spec, self.dataset_shape) == (
@@ -49,6 +125,12 @@ class DatasetSpec:
 
     def __repr__(self):
         return f"DatasetSpec({self.element_spec!r}, {self.dataset_shape!r})"
+
+
+def _dataset_class():
+    from situ._src.data.dataset import Dataset
+
+    return Dataset
 
 
 def spec_of(value):
@@ -85,6 +167,8 @@ def tensor(value, dtype=None):
 def component(value, dtype=None):
     """Converts a value to a component of an element: a tensor or a composite tensor, of which each
     part is a parameter of a data set."""
+    if value is None:
+        return Nothing()
     if hasattr(value, "element_spec"):
         return value
     if hasattr(value, "dynamic_size"):
@@ -251,6 +335,8 @@ class Traced:
 
     @staticmethod
     def _leaf(result):
+        if result is None:
+            return component(result)
         if hasattr(result, "element_spec"):
             return result
         is_composite = any(
