@@ -505,3 +505,28 @@ def test_nothing_is_read_from_processes_of_other_users():
         channel.connect(name)
     os.waitpid(child, 0)
     os.close(ready), os.close(tell)
+
+
+CLUSTER_DEF = """
+    if task == 1:
+        server.join()
+        raise SystemExit
+    config = tf.ConfigProto()
+    names = config.cluster_def.job.add(name="renamed").tasks
+    for i, address in enumerate(jobs["worker"]):
+        names[i] = address
+    with tf.device("/job:renamed/task:1"):
+        w = tf.Variable(2.0, name="w")
+    step = tf.assign_add(w, 1.0)
+    sessions = [tf.Session(server.target, config=config) for _ in range(2)]
+    for session in sessions:
+        session.run(w.initializer)
+    sessions[0].run(step)
+    print([float(session.run(w)) for session in sessions],
+          [d.name[:24] for d in sessions[0].list_devices()])
+"""
+
+
+def test_a_session_brings_its_cluster(tmp_path):
+    out = Processes(tmp_path, CLUSTER_DEF, worker=2).outputs()["worker:0"]
+    assert out == "[3.0, 2.0] ['/job:renamed/replica:0/t', '/job:renamed/replica:0/t']\n"

@@ -103,7 +103,7 @@ class Server:
       task_index: The task; may be omitted if the job has only one.
       protocol: Only recorded in server_def; "grpc" by default.
       config: A ConfigProto for sessions that have none. Of it, sessions with a config of their own
-        only take operation_timeout_in_ms, unless they set it.
+        only take device_count and, unless they set it, operation_timeout_in_ms.
       start: Whether to start the server.
 
     Raises:
@@ -156,6 +156,8 @@ class Server:
             default_session_config=self._config,
         )
 
+    address = property(lambda s: s._address)
+
     @property
     def target(self):
         """The target for tf.Session."""
@@ -180,6 +182,8 @@ class Server:
         result.CopyFrom(config)
         if not result.operation_timeout_in_ms:
             result.operation_timeout_in_ms = self._config.operation_timeout_in_ms
+        for kind, count in self._config.device_count.items():
+            result.device_count[kind] = count  # the devices are those of the server
         return result
 
     def start(self):

@@ -39,7 +39,7 @@ class Group:
     def options(self, task, scope, config=None):
         """Returns the options of sessions of a task."""
         store = self.store
-        if config is not None and config.isolate_session_state:
+        if _is_isolated(config):
             with self._lock:
                 store = self._own.setdefault(scope, _situ.store_create())
         return {
@@ -86,6 +86,47 @@ class Group:
     def part(self, scope, number):
         with self._lock:
             return self._parts[scope, number]
+
+
+def _is_isolated(config):
+    """Returns whether a session shares no variables: as it says itself, or because it brings a
+    cluster of its own."""
+    if config is None or config.isolate_session_state:
+        return config is not None
+    shares = config.experimental.share_session_state_in_clusterspec_propagation
+    return has_cluster(config) and not shares
+
+
+def has_cluster(config):
+    """Returns whether the ConfigProto of a session brings a cluster."""
+    return config is not None and len(config.cluster_def.job) > 0
+
+
+def tasks_of(config):
+    """Returns the addresses of the tasks of the cluster that a ConfigProto brings, by task."""
+    return {
+        (job.name, index): address
+        for job in config.cluster_def.job
+        for index, address in job.tasks.items()
+    }
+
+
+def task_at(tasks, address):
+    """Returns the task that has an address.
+
+    Raises:
+      InvalidArgumentError: no task, or several, have it.
+    """
+    found = [task for task, where in tasks.items() if where.rpartition("//")[2] == address]
+    if len(found) != 1:
+        what = "Found multiple matching tasks" if found else "Could not find a task"
+        raise errors.InvalidArgumentError(
+            None,
+            None,
+            f"{what} that correspond to the target grpc://{address} in the cluster_def of the "
+            f"session: {tasks}",
+        )
+    return found[0]
 
 
 def run_part(part, step, feeds, fetches, trace=None):
@@ -292,7 +333,10 @@ class _Connection:
         group = self._server.group
         if cut is not None:
             cut = Cut.from_fields(cut)
-            group.register(self._scope, number, cut, self._server.task, config)
+            task = self._server.task
+            if has_cluster(config):
+                task = task_at(tasks_of(config), self._server.address)
+            group.register(self._scope, number, cut, task, config)
         part = group.part(self._scope, number)
         run_part(part, step, feeds, part.operations)
 

@@ -46,7 +46,10 @@ class Cluster:
         self.group = service.Group() if server is None else server.group
         self.resets = self.group.resets[self.address]
         self.group.enter(self.scope)
-        if server is not None:
+        if service.has_cluster(config):
+            tasks = service.tasks_of(config)
+            self._describe({"task": service.task_at(tasks, self.address), "addresses": tasks})
+        elif server is not None:
             self._describe(server.describe())
 
     def _describe(self, info):
@@ -96,10 +99,7 @@ class Cluster:
         with self._lock:
             if key in self._cuts:
                 return self._cuts[key]
-            if self._version != graph.version:
-                self._source = partition.source_of(graph, self.home, self._task_of)
-                self._version = graph.version
-            source, number = self._source, next(self._numbers)
+            source, number = self._source_of(graph), next(self._numbers)
         cut = partition.Cut(
             source,
             lambda task: self._process_of(task, timeout_ms),
@@ -110,6 +110,24 @@ class Cluster:
         result = None if cut.used() <= {service.PROCESS} else _Compiled(self, cut, number, graph)
         with self._lock:
             return self._cuts.setdefault(key, result)
+
+    def _source_of(self, graph):
+        if self._version != graph.version:
+            self._source = partition.source_of(graph, self.home, self._task_of)
+            self._version = graph.version
+        return self._source
+
+    def named(self, places, graph):
+        """Returns the devices of operations, by name, with the tasks that run them."""
+        with self._lock:
+            source, result = self._source_of(graph), {}
+        for name, place in places.items():
+            task = source.tasks.get(name)
+            if task is None:
+                device = source.by_name[name].get("device") if name in source.by_name else None
+                task = self._task_of(device) or self.home
+            result[name] = _of_task(place, task)
+        return result
 
     def links_to(self, others, timeout_ms):
         """Returns connections for a run, by process."""
@@ -148,6 +166,11 @@ class Cluster:
 
 def _full(task):
     return f"/job:{task[0]}/replica:0/task:{task[1]}"
+
+
+def _of_task(device, task):
+    """Returns the name of a device of this process with its task."""
+    return f"{_full(task)}/device:{device.rpartition('/device:')[2]}"
 
 
 class _Compiled:
@@ -241,7 +264,13 @@ def _check(session, options):
 class _OfServer:
     """Session.run for sessions whose target is a server."""
 
-    _looked = 0
+    _looked, _named = 0, (None, None)
+
+    def _places(self):
+        if self._named[0] != self.graph.version:
+            places = self._cluster.named(super()._places(), self.graph)
+            self._named = self.graph.version, places
+        return self._named[1]
 
     def _check_devices(self):
         """Checks that nodes name only tasks of the cluster."""
@@ -270,7 +299,8 @@ class _OfServer:
         if run_metadata is not None:
             run_metadata.Clear()
             if trace is not None:  # of this process: the others keep theirs
-                step_stats.fill(run_metadata.step_stats, trace.records(), compiled.part.graph)
+                records = [(*r[:2], _of_task(r[2], cluster.home), *r[3:]) for r in trace.records()]
+                step_stats.fill(run_metadata.step_stats, records, compiled.part.graph)
         return asked.results(values, self)
 
     def list_devices(self):
