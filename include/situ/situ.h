@@ -5,6 +5,7 @@
  *   tensor.h   element types, shapes, tensors
  *   message.h  protocol messages: GraphDef, tf.train.Example, ConfigProto, ...
  *   graph.h    building a graph
+ *   static_value.h values that are known while a graph is built
  *   gradient.h gradients of a graph
  *   device.h   devices and their memory
  *   trace.h    profiling
@@ -33,6 +34,7 @@
 #include "situ/tensor.h"
 #include "situ/message.h"
 #include "situ/graph.h"
+#include "situ/static_value.h"
 #include "situ/gradient.h"
 #include "situ/device.h"
 #include "situ/trace.h"

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <situ/cluster.h>
+#include <situ/static_value.h>
 
 #include "message.h"
 #include "situ_python.h"
@@ -361,13 +362,26 @@ static PyObject *copy(PyObject *object, PyObject *args) {
   return Py_XNewRef((PyObject *)operation_of(self, copied.node));
 }
 
-/* _known(tensor): returns the value of a constant as an eager tensor, or None. */
-static PyObject *constant_value(PyObject *self, PyObject *value) {
+/* _known(tensor): returns the static value of a tensor as an eager tensor, or None. */
+static PyObject *known_value(PyObject *self, PyObject *value) {
   (void)self;
+  unsigned unknown = 0;
   situ_tensor *tensor =
-      IS_VALUE(value) ? situ_value_constant(value_native((struct value_object *)value)) : NULL;
-  if (!tensor) Py_RETURN_NONE;
+      IS_VALUE(value) ? situ_value_static(value_native((struct value_object *)value), &unknown)
+                      : NULL;
+  if (!tensor || unknown) Py_RETURN_NONE;
   return tensor_wrap(situ_tensor_retain(tensor));
+}
+
+/* _known_partly(tensor): returns an eager tensor and a mask of its unknown elements, or None. */
+static PyObject *known_partly(PyObject *self, PyObject *value) {
+  (void)self;
+  unsigned unknown = 0;
+  situ_tensor *tensor =
+      IS_VALUE(value) ? situ_value_static(value_native((struct value_object *)value), &unknown)
+                      : NULL;
+  if (!tensor) Py_RETURN_NONE;
+  return Py_BuildValue("NI", tensor_wrap(situ_tensor_retain(tensor)), unknown);
 }
 
 static PyMethodDef methods[] = {
@@ -386,7 +400,8 @@ static PyMethodDef methods[] = {
     {"_find", find, METH_O, "Returns the operation with a name, or None."},
     {"_add_function", add_function, METH_VARARGS, "Adds a function to the graph."},
     {"_copy", copy, METH_VARARGS, "Copies an operation of another graph."},
-    {"_known", constant_value, METH_O, "Returns the value of a constant, or None."},
+    {"_known", known_value, METH_O, "Returns the static value of a tensor, or None."},
+    {"_known_partly", known_partly, METH_O, "Returns a static value and its unknown elements."},
     {"get_operations", operations, METH_NOARGS, "Returns all operations in creation order."},
     {"_save", save, METH_O, "Returns the GraphDef in text or JSON format."},
     {"_fill_graph_def", fill_graph_def, METH_O, "Fills a GraphDef and returns it."},

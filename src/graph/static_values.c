@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * static_values.c: partial evaluation of small integer tensors by probing.
+ * static_values.c: partial evaluation of small integer and bool tensors by probing.
  *
  * The op runs on the host several times, with different probe values in place of unknown elements.
  * Output elements that are the same in all rounds are known. The first probes are 0 and 1, which
@@ -20,20 +20,23 @@ static int64_t probe(int round, int64_t at) {
   return (const int64_t[ROUNDS]){0, 1, 7 + 3 * at, 1000003 + 1009 * at}[round];
 }
 
-static bool is_small_integer_tensor(const struct operand *operand) {
+static bool is_small_tensor(const struct operand *operand) {
   const int64_t count = situ_shape_count(operand->shape);
-  return (operand->type == SITU_INT32 || operand->type == SITU_INT64) && count >= 0 &&
+  const situ_type type = operand->type;
+  return (type == SITU_INT32 || type == SITU_INT64 || type == SITU_BOOL) && count >= 0 &&
          count <= SITU_MAX_RANK;
 }
 
 static void store(situ_type type, void *data, int64_t at, int64_t value) {
-  if (type == SITU_INT32)
+  if (type == SITU_BOOL)
+    ((bool *)data)[at] = value & 1;
+  else if (type == SITU_INT32)
     ((int32_t *)data)[at] = (int32_t)value;
   else
     ((int64_t *)data)[at] = value;
 }
 
-/* Whether the op is pure, has kernels and outputs only small integer tensors. */
+/* Whether the op is pure, has kernels and outputs only small tensors. */
 static bool is_candidate(const struct call *call) {
   const struct op_def *op = call->schema->op;
   if (op->flags &
@@ -41,8 +44,15 @@ static bool is_candidate(const struct call *call) {
     return false;
   if (op->compute || (!op->record && !(op->flags & OP_ALIAS)) || !call->n_in) return false;
   for (int i = 0; i < call->n_out; i++)
-    if (!is_small_integer_tensor(&call->out[i])) return false;
+    if (!is_small_tensor(&call->out[i])) return false;
   return call->n_out > 0;
+}
+
+/* Whether an output is a truth value, such as that of a comparison. */
+static bool is_condition(const struct call *call) {
+  for (int i = 0; i < call->n_out; i++)
+    if (call->out[i].type == SITU_BOOL) return true;
+  return false;
 }
 
 /* Whether some input is at least partially known and the others can be probed. Sets *open if
@@ -53,7 +63,7 @@ static bool can_probe(const struct call *call, bool *open) {
   for (int i = 0; i < call->n_in; i++) {
     const struct operand *in = &call->in[i];
     const bool is_known = shapes ? in->shape.rank != SITU_ANY : in->value || in->known;
-    if (!is_known && (shapes || !is_small_integer_tensor(in))) return false;
+    if (!is_known && (shapes || !is_small_tensor(in))) return false;
     *open |= shapes ? !shape_is_known(&in->shape) : !in->value;
     any |= is_known;
   }
@@ -144,6 +154,7 @@ static bool run_rounds(const struct call *call, int rounds, struct operand *oper
 situ_status static_values_find(struct situ_graph *graph, struct call *call) {
   bool has_unknown = false;
   if (!is_candidate(call) || !can_probe(call, &has_unknown)) return NULL;
+  if (has_unknown && is_condition(call)) return NULL; /* no probe need be equal to the other side */
   const size_t n_out = (size_t)call->n_out;
   struct operand *operands = calloc((size_t)call->n_in + n_out, sizeof *operands);
   situ_tensor **results = calloc(2 * n_out, sizeof(situ_tensor *));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * static_values.h: static values of small integer tensors at graph construction, such as sizes and
- * values computed from them: tf.reshape(x, [tf.shape(x)[0], 784]) has the static shape [?, 784]. */
+ * static_values.h: static values of small integer and bool tensors at graph construction, such as
+ * sizes and values computed from them: tf.reshape(x, [tf.shape(x)[0], 784]) has the static shape
+ * [?, 784]. */
 #ifndef SITU_GRAPH_STATIC_VALUES_H
 #define SITU_GRAPH_STATIC_VALUES_H
 

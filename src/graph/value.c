@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * value.c: public constructors of attributes, constants and placeholders. */
 #include "graph/build.h"
+#include "situ/static_value.h"
 
 situ_attr situ_attr_int(const char *name, int64_t value) {
   return (situ_attr){.name = name, .kind = SITU_ATTR_INT, .integer = value};
@@ -82,6 +83,17 @@ situ_tensor *situ_value_constant(situ_value value) {
   const struct node *node = value.graph->nodes[value.node];
   if (!(node->schema->op->flags & OP_CONSTANT)) return NULL;
   return node->attrs[schema_attr(node->schema, "value")].tensor;
+}
+
+situ_tensor *situ_value_static(situ_value value, unsigned *unknown) {
+  *unknown = 0;
+  situ_tensor *constant = situ_value_constant(value);
+  if (constant || !situ_value_valid(value)) return constant;
+  GRAPH_GUARD(value.graph);
+  const struct known *known = value.graph->nodes[value.node]->outputs[value.output].known;
+  if (!known) return NULL;
+  *unknown = known->open;
+  return (situ_tensor *)known->tensor;
 }
 
 situ_value situ_placeholder(situ_graph *graph, const char *name, situ_type type, situ_shape shape) {

@@ -485,7 +485,7 @@ def test_dense_operands_are_broadcast():
     rows = tf.ragged.constant(ROWS)
     assert (rows + tf.constant([[10], [20], [30]])).to_list() == [[11, 12], [], [33, 34, 35]]
     assert (10 - rows).to_list() == [[9, 8], [], [7, 6, 5]]
-    with pytest.raises(tf.errors.InvalidArgumentError, match="identical ragged splits"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Cannot broadcast"):
         rows + tf.ragged.constant([[1], [2], [3, 4, 5]])
 
 

@@ -124,7 +124,7 @@ def values(padding_values, specs):
 
 def _value(value, dtype):
     if value is None:
-        return tensor("" if dtype.name == "string" else 0, dtype)
+        return tensor({"string": "", "bool": False}.get(dtype.name, 0), dtype)
     try:
         result = tensor(value, None if isinstance(value, _TENSORS) else dtype)
         if result.dtype == dtype:

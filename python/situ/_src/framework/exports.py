@@ -90,6 +90,7 @@ V1["GraphDef"] = node_def.GraphDef
 for _name in ("enable_eager_execution", "disable_eager_execution"):
     BOTH["python.framework.ops." + _name] = V1[_name]
 BOTH["python.framework.ops.EagerTensor"] = tensor.EagerTensor
+BOTH["python.framework.tensor_shape.as_shape"] = tensor_shape.as_shape
 
 
 @export("no_op")

@@ -15,6 +15,7 @@ from situ._src.framework.dtypes import as_dtype, beyond_int32, dtype_of
 from situ._src.framework.graph import get_default_graph, scope
 from situ._src.framework.keywords import with_order
 from situ._src.framework.tensor import GraphTensor, constant_value
+from situ._src.ops.composite_dispatch import ragged_version
 from situ._src.ops.constant_op import (
     cast,
     constant,
@@ -73,6 +74,8 @@ def _filled(value):
         """
         dtype = as_dtype(dtype).base_dtype
         kind = "zeros" if value == 0 else "ones"
+        if type(shape).__name__ == "DynamicRaggedShape":
+            return shape._add_row_partitions(make(shape.inner_shape, dtype, name))
         with scope(name, kind) as full:
             zero = (
                 builtins.bool(value) if dtype.is_bool else ("" if dtype.name == "string" else value)
@@ -215,6 +218,10 @@ def shape(input: TensorLike, out_type: DTypeLike = "int32", name: str | None = N
     """
     if is_sparse(input):
         return op("Cast", input.dense_shape, DstT=as_dtype(out_type), name=name)
+    if type(input).__name__ in ("RaggedTensor", "RaggedTensorValue"):
+        from situ._src.ops.ragged_broadcast import ragged_shape
+
+        return ragged_shape(input, out_type, name)
     tensor = convert_to_tensor(input)
     known = tensor_shape.as_shape(tensor.shape)
     if isinstance(tensor, GraphTensor) and known.is_fully_defined():
@@ -354,6 +361,7 @@ def unstack(
 
 
 @export("split")
+@ragged_version("ragged_partition_ops", "split")
 def split(
     value: TensorLike,
     num_or_size_splits: TensorLike,
@@ -459,6 +467,7 @@ def gather_v2(
 
 
 @export("one_hot")
+@ragged_version("ragged_partition_ops", "one_hot")
 def one_hot(
     indices: TensorLike,
     depth: TensorLike,
@@ -576,8 +585,8 @@ def _where(op_name):
     return where
 
 
-where = export("where", v1="where_v2")(_where("SelectV2"))
-export(v1="where")(_where("Select"))
+where = export("where", v1="where_v2")(ragged_version("ragged_math", "where")(_where("SelectV2")))
+export(v1="where")(ragged_version("ragged_math", "where_v1")(_where("Select")))
 
 
 identity = op_functions()["identity"]

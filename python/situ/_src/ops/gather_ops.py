@@ -12,6 +12,7 @@ from situ._src.framework.keywords import with_order
 from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
 from situ._src.ops.array_ops import shape as shape_op
 from situ._src.ops.check_ops import checked
+from situ._src.ops.composite_dispatch import ragged_version
 from situ._src.variables.resource_variable import ResourceVariable
 
 TYPE_CHECKING = False
@@ -174,6 +175,7 @@ for _reduction in ("sum", "prod", "max", "min"):
 
 
 @export("math.unsorted_segment_mean", v1="unsorted_segment_mean")
+@ragged_version("ragged_math", "segment_mean")
 def unsorted_segment_mean(
     data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: str | None = None
 ) -> Tensor:
@@ -203,6 +205,7 @@ def segment_mean(data: TensorLike, segment_ids: TensorLike, name: str | None = N
 
 
 @export("math.unsorted_segment_sqrt_n", v1="unsorted_segment_sqrt_n")
+@ragged_version("ragged_math", "segment_sqrt_n")
 def unsorted_segment_sqrt_n(
     data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: str | None = None
 ) -> Tensor:

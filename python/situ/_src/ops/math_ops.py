@@ -13,6 +13,7 @@ from situ._src.framework.graph import scope
 from situ._src.framework.indexed_slices import IndexedSlices, is_slices
 from situ._src.framework.keywords import with_order
 from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op, shape_of, zeros
+from situ._src.ops.composite_dispatch import ragged_version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing takes long to import
@@ -113,6 +114,7 @@ def _conjugate(x, transposed, adjoint, batched, ranks):
 
 @export("matmul", "linalg.matmul")
 @fast_path("MatMul", rank=2)
+@ragged_version("ragged_math", "matmul")
 def matmul(
     a: TensorLike,
     b: TensorLike,
@@ -146,6 +148,9 @@ def matmul(
       ValueError: If the inner dimensions differ (InvalidArgumentError in eager mode).
     """
     del a_is_sparse, b_is_sparse  # hints for speed
+    for side, transposed, adjoint in (("a", transpose_a, adjoint_a), ("b", transpose_b, adjoint_b)):
+        if transposed and adjoint:
+            raise ValueError(f"Only one of `transpose_{side}` and `adjoint_{side}` can be True.")
     with scope(name, "MatMul") as full:
         a = convert_to_tensor(a, name="a")
         b = convert_to_tensor(b, None if _own_type(b) else a.dtype, "b")
@@ -522,7 +527,17 @@ def broadcast_static_shape(shape_x: TensorLike, shape_y: TensorLike) -> TensorSh
 def broadcast_dynamic_shape(
     shape_x: TensorLike, shape_y: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Returns the shape that two shapes, given as tensors, broadcast to."""
+    """Returns the shape that two shapes broadcast to.
+
+    Args:
+      shape_x: A vector, or a `tf.experimental.DynamicRaggedShape`.
+      shape_y: A vector, or a DynamicRaggedShape.
+      name: A name for the operation (optional).
+    """
+    if any(type(s).__name__ == "DynamicRaggedShape" for s in (shape_x, shape_y)):
+        from situ._src.ops import ragged_broadcast
+
+        return ragged_broadcast.broadcast_dynamic_shape(shape_x, shape_y)
     return op("BroadcastArgs", shape_x, shape_y, name=name)
 
 

@@ -6,10 +6,22 @@ from __future__ import annotations
 
 import numpy
 
+from situ._src.framework import errors
 from situ._src.framework.api import BOTH, OPS, export
 from situ._src.framework.graph import scope
 from situ._src.framework.tensor import Tensor
 from situ._src.ops.array_ops import cast, concat, constant, convert_to_tensor, op
+from situ._src.ops.dynamic_ragged_shape import DynamicRaggedShape
+from situ._src.ops.ragged_broadcast import (
+    broadcast_operands,
+    broadcast_to,
+    fill,
+    ragged_shape,
+    reshape,
+    with_rows,
+)
+from situ._src.ops.ragged_math import segment_reduction
+from situ._src.ops.ragged_partition_ops import dynamic_partition
 from situ._src.ops.ragged_reduce import reduce
 from situ._src.ops.ragged_tensor import (
     RaggedTensor,
@@ -513,12 +525,21 @@ _TABLE = {
     "ReverseV2": _reverse,
     "Rank": lambda rt, name=None: constant(rt.shape.rank, name=name or "RaggedRank"),
     "Size": _size,
-    "Shape": lambda rt, out_type="int32", name=None: cast(rt.bounding_shape(name=name), out_type),
+    "Shape": ragged_shape,
+    "Reshape": reshape,
     "Identity": lambda rt, name=None: rt,  # TensorFlow does not name it either
 }
 for _op_name in ("Sum", "Mean", "Max", "Min", "Prod", "Any", "All"):
     _TABLE[_op_name] = lambda *a, _op_name=_op_name, **w: reduce(_op_name, *a, **w)
+for _op_name in ("Sum", "Prod", "Min", "Max"):
+    _TABLE["UnsortedSegment" + _op_name] = segment_reduction(_op_name)
+_TABLE["DynamicPartition"] = dynamic_partition
 _TABLE = {OPS[name]: function for name, function in _TABLE.items()}
+_OF_SHAPES = {  # functions whose shape argument may be a DynamicRaggedShape
+    OPS["Reshape"]: reshape,
+    OPS["Fill"]: fill,
+    OPS["BroadcastTo"]: lambda input, shape, name=None: broadcast_to(input, shape),
+}
 
 
 def _has_ragged(value):
@@ -540,7 +561,10 @@ def _as_tensors(value):
 
 def otherwise(function, args, kwargs):
     """Handles a call of an op with a ragged argument; NotImplemented if there is none."""
-    if not any(map(_has_ragged, (*args, *kwargs.values()))):
+    given = (*args, *kwargs.values())
+    if function in _OF_SHAPES and any(isinstance(a, DynamicRaggedShape) for a in given):
+        return _OF_SHAPES[function](*args, **kwargs)
+    if not any(map(_has_ragged, given)):
         return NotImplemented
     args = [_as_tensors(a) for a in args]
     kwargs = {k: _as_tensors(v) for k, v in kwargs.items()}
@@ -552,8 +576,20 @@ def otherwise(function, args, kwargs):
     return _elementwise(function, args, kwargs, ragged)
 
 
+def _is_operand(value):
+    """Returns whether an argument is a tensor that an op broadcasts, or converts to one."""
+    if isinstance(value, (list, tuple)):
+        return not _has_ragged(value)
+    return is_ragged(value) or isinstance(value, (Tensor, numpy.ndarray, int, float, complex))
+
+
 def _elementwise(function, args, kwargs, ragged):
-    """Applies an op to flat values; dense operands are broadcast to the ragged shape."""
+    """Applies an op to flat values; the operands of a binary op are broadcast."""
+    args = list(args)
+    if len(args) >= 2 and all(map(_is_operand, args[:2])) and len(ragged) <= 2:
+        x, y = _pair(*args[:2])
+        x, y, shape = broadcast_operands(x, y)
+        return with_rows(function(x, y, *args[2:], **kwargs), shape)
     first = max(ragged, key=lambda t: t.ragged_rank)
     same = [t for t in ragged if t.ragged_rank == first.ragged_rank]
     first = with_same_rows([first, *[t for t in same if t is not first]])
@@ -566,11 +602,18 @@ def _elementwise(function, args, kwargs, ragged):
                 raise ValueError("Unable to broadcast: operands have different ragged ranks.")
             return value.flat_values
         if getattr(getattr(value, "shape", None), "rank", 0) or isinstance(value, (list, tuple)):
-            return _spread(first, value)
+            return broadcast_to(value, ragged_shape(first, first.row_splits.dtype)).flat_values
         return value
 
     result = function(*[flat(a) for a in args], **{k: flat(v) for k, v in kwargs.items()})
     return first.with_flat_values(result)
+
+
+def _pair(x, y):
+    """Converts two operands, of which at least one is ragged."""
+    if is_ragged(x):
+        return x, y if is_ragged(y) else convert_to_tensor(y, dtype_hint=x.dtype)
+    return convert_to_tensor(x, dtype_hint=y.dtype), y
 
 
 def binary(rt, name, other):
@@ -581,46 +624,15 @@ def binary(rt, name, other):
     if other is None or not (is_ragged(other) or numpy.isscalar(other) or hasattr(other, "shape")):
         return NotImplemented
     splits_dtype(rt, other)
-    if name in ("__eq__", "__ne__") and is_ragged(other) and other.ragged_rank != rt.ragged_rank:
-        return name == "__ne__"
-    return _elementwise(
-        lambda x, y: getattr(convert_to_tensor(x), name)(y),
-        [rt, other],
-        {},
-        [t for t in (rt, other) if is_ragged(t)],
-    )
-
-
-def _spread(rt, value):
-    """Broadcasts a dense operand to the flat values."""
-    value = convert_to_tensor(value)
-    rank, whole = value.shape.rank, rt.shape.rank
-    if not rank or whole is None or rank <= whole - rt.ragged_rank - 1:
-        return value
-    dims = value.shape.as_list()
-    outer = [1] * (whole - rank) + dims  # as many dimensions as the ragged tensor has
-    value = op("Reshape", value, [-1 if d is None else d for d in outer]) if whole > rank else value
-    partitions = rt._nested_row_partitions
-    if outer[0] == 1:
-        value = value[0]
-        rows = None  # one value for all rows
-    else:
-        rows = partitions[0].value_rowids()
-        value = op("GatherV2", value, rows, 0)
-    # `value` has one entry per value of the outermost partition if rows is not None.
-    for level, size in enumerate(outer[1 : rt.ragged_rank + 1]):
-        last = level == rt.ragged_rank - 1
-        if rows is None:
-            if size == 1:
-                value = value[0]
-            else:
-                at = partitions[level].offsets_in_rows()
-                value, rows = op("GatherV2", value, at, 0), at
-        elif size == 1:
-            value = op("Squeeze", value, squeeze_dims=[1])
-        else:
-            at = partitions[level].offsets_in_rows()
-            value = op("GatherV2", value, at, 1, batch_dims=1)
-        if rows is not None and not last:
-            value = op("GatherV2", value, partitions[level + 1].value_rowids(), 0)
-    return value
+    if name in ("__eq__", "__ne__"):
+        try:
+            return _elementwise(
+                OPS["Equal" if name == "__eq__" else "NotEqual"], [rt, other], {}, [rt]
+            )
+        except (errors.InvalidArgumentError, ValueError):
+            return name == "__ne__"  # tensors whose shapes do not broadcast differ
+    apply = lambda x, y: getattr(convert_to_tensor(x), name)(y)
+    if not is_ragged(other) and not isinstance(other, Tensor):
+        return rt.with_flat_values(apply(rt.flat_values, other))
+    x, y, shape = broadcast_operands(rt, other)
+    return with_rows(apply(x, y), shape)

@@ -97,6 +97,33 @@ def to_ragged(value, name=None):
     return convert_to_tensor(value, name=name)
 
 
+@export("python.ops.ragged.ragged_tensor.convert_to_tensor_or_ragged_tensor")
+def convert_to_tensor_or_ragged_tensor(
+    value: Any, dtype: DTypeLike = None, preferred_dtype: DTypeLike = None, name: str | None = None
+) -> Any:
+    """Converts a value to a ragged tensor if it is ragged, otherwise to a dense one.
+
+    Args:
+      value: A RaggedTensor, RaggedTensorValue, or what converts to a tensor.
+      dtype: The type that the result must have; by default that of the value.
+      preferred_dtype: The type of Python values without a type of their own.
+      name: A name for the operation (optional).
+
+    Raises:
+      ValueError: a ragged value has another type.
+    """
+    if not is_ragged(value):
+        return convert_to_tensor(value, dtype, name, dtype_hint=preferred_dtype)
+    kind = as_dtype(value.dtype)
+    if dtype is not None and not as_dtype(dtype).is_compatible_with(kind):
+        raise ValueError(
+            f"Tensor conversion requested dtype {as_dtype(dtype).name} for RaggedTensor with dtype "
+            f"{kind.name}: {value}."
+        )
+    return to_ragged(value, name)
+
+
+@export("python.ops.ragged.ragged_tensor.is_ragged")
 def is_ragged(value) -> bool:
     """Returns whether a value is a ragged tensor or the value of one."""
     return isinstance(value, (RaggedTensor, RaggedTensorValue))
@@ -643,6 +670,9 @@ class RaggedTensor:
         if not isinstance(self.row_splits, EagerTensor):
             raise TypeError("object of type 'RaggedTensor' has no len() in a graph")
         return int(self.nrows())
+
+    def __bool__(self):
+        raise TypeError("RaggedTensor may not be used as a boolean.")
 
     def __iter__(self):
         if not isinstance(self.row_splits, EagerTensor):

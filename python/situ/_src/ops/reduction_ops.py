@@ -10,6 +10,7 @@ from situ._src.framework.dtypes import as_dtype, dtype_of
 from situ._src.framework.graph import scope
 from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
 from situ._src.ops.array_ops import shape as shape_op
+from situ._src.ops.composite_dispatch import ragged_version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing takes long to import
@@ -41,7 +42,9 @@ def _cumulative(op_name, default):
     return scan
 
 
-export("cumsum", "math.cumsum")(_cumulative("Cumsum", "Cumsum"))
+export("cumsum", "math.cumsum")(
+    ragged_version("ragged_math", "cumsum")(_cumulative("Cumsum", "Cumsum"))
+)
 export("math.cumprod", v1="cumprod")(_cumulative("Cumprod", "Cumprod"))
 
 

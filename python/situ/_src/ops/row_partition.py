@@ -10,14 +10,14 @@ from __future__ import annotations
 import numpy
 
 import _situ
-from situ._src.framework import errors, tensor_shape
+from situ._src.framework import errors
 from situ._src.framework.api import BOTH, OPS, export
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import scope
 from situ._src.framework.scopes import control_dependencies
 from situ._src.framework.tensor import EagerTensor, Tensor
 from situ._src.framework.tensor import constant_value as known_value
-from situ._src.framework.type_spec import TensorSpec, TypeSpec
+from situ._src.framework.type_spec import TensorSpec
 from situ._src.ops.array_ops import cast, concat, constant, convert_to_tensor, op
 from situ._src.ops.check_ops import Assert
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:  # typing takes long to import
     from situ._src.framework.type_aliases import Any, DTypeLike
 
 _KEY = object()  # only the factory methods know it
+_FEW = 1000  # the most values whose rows become a constant of a graph
+_INCOMPATIBLE = "RowPartition._merge_precomputed_encodings: partitions have incompatible "
 _CACHED = ("row_lengths", "value_rowids", "nrows", "uniform_row_length", "nvals")
 
 
@@ -55,16 +57,17 @@ def convert_partition(partition, name, dtype=None, dtype_hint=None):
 
 
 def check(condition, message, *data):
-    """Checks a condition that is evaluated from tensors: eagerly, or when a graph runs.
+    """Checks a condition that is evaluated from tensors: now if it is known, or when a graph runs.
 
     Returns:
       A list of the Assert operation of a graph.
 
     Raises:
-      InvalidArgumentError: the condition is false eagerly.
+      InvalidArgumentError: the condition is known to be false.
     """
-    if isinstance(condition, EagerTensor):
-        if not condition.numpy().all():
+    known = constant_value(condition)
+    if known is not None:
+        if not known.all():
             raise errors.InvalidArgumentError(None, None, message)
         return []
     if _situ.current_graph() is None:  # symbolic tensors of Keras, whose ops have no dependencies
@@ -371,12 +374,24 @@ class RowPartition:
         """Returns the row of each value."""
         if self._value_rowids is not None:
             return self._value_rowids
+        known = self._known_lengths()
+        if known is not None:
+            return constant(numpy.repeat(numpy.arange(len(known)), known), self.dtype)
         zero, one = constant(0, self.dtype), constant(1, self.dtype)
         rows = op("Range", zero, self.nrows(), one)
         ids = BOTH["repeat"](rows, self.row_lengths())
         if not isinstance(ids, EagerTensor) and self.static_nvals is not None:
             ids.set_shape([self.static_nvals])
         return ids
+
+    def _known_lengths(self):
+        """Returns the row lengths that are known while a graph is built, if they are few."""
+        if isinstance(self._row_splits, EagerTensor):
+            return None
+        splits = constant_value(self._row_splits)
+        if splits is None or not splits.size or splits[-1] > _FEW:
+            return None
+        return numpy.diff(splits)
 
     def nvals(self) -> Any:
         """Returns the number of values."""
@@ -433,6 +448,15 @@ class RowPartition:
     @property
     def static_nvals(self) -> Any:
         """The number of values as an int; None if it is unknown."""
+        known = self.declared_nvals
+        if known is not None:
+            return known
+        splits = constant_value(self._row_splits)
+        return None if splits is None or not splits.size else int(splits[-1])
+
+    @property
+    def declared_nvals(self) -> Any:
+        """The number of values if it is known without the row splits; otherwise None."""
         known = _number(self._nvals)
         if known is not None:
             return known
@@ -440,10 +464,7 @@ class RowPartition:
         if ids is not None and ids.shape.rank and ids.shape.as_list()[0] is not None:
             return ids.shape.as_list()[0]
         rows, size = self.static_nrows, self.static_uniform_row_length
-        if size is not None and rows is not None:
-            return rows * size
-        splits = constant_value(self._row_splits)
-        return None if splits is None or not splits.size else int(splits[-1])
+        return None if None in (rows, size) else rows * size
 
     @property
     def static_uniform_row_length(self) -> Any:
@@ -480,9 +501,62 @@ class RowPartition:
     def _situ_tensors_(self):
         return [self._row_splits]
 
+    _situ_parts_ = _situ_tensors_
+
+    @property
+    def _type_spec(self):
+        from situ._src.ops.row_partition_spec import RowPartitionSpec
+
+        return RowPartitionSpec.from_value(self)
+
     @classmethod
-    def _situ_from_tensors_(cls, pieces):
-        return cls(pieces[0], internal=_KEY)
+    def of_splits(cls, row_splits, uniform_row_length=None) -> Any:
+        """Creates a partition from row splits that are known to be valid.
+
+        Args:
+          row_splits: the row splits as a tensor.
+          uniform_row_length: the length of all rows as an int, or None.
+        """
+        size = (
+            None if uniform_row_length is None else constant(uniform_row_length, row_splits.dtype)
+        )
+        return cls(row_splits, uniform_row_length=size, internal=_KEY)
+
+    def _situ_from_tensors_(self, pieces):
+        return self.of_splits(pieces[0], self.static_uniform_row_length)
+
+    def _merge_precomputed_encodings(self, other, validate=True):
+        """Returns this partition with the encodings that it or an equal partition has cached.
+
+        Raises:
+          ValueError: the partitions are known to differ.
+        """
+        if self is other:
+            return self
+        for name in (*_CACHED, "row_splits"):
+            _require_compatible(self, other, name)
+        merged = {
+            name: getattr(other if getattr(self, "_" + name) is None else self, "_" + name)
+            for name in ("row_splits", *_CACHED)
+        }
+        made = RowPartition(**merged, internal=_KEY)
+        x, y = self._row_splits, other._row_splits
+        if x is y or not validate:
+            return made
+        # Equal row splits imply that all other encodings are equal.
+        return made.with_dependencies(check(op("Equal", x, y), _INCOMPATIBLE + "row_splits", x, y))
+
+    def _merge_with_spec(self, spec):
+        """Returns this partition with the uniform row length of a spec.
+
+        Raises:
+          ValueError: the partition does not match the spec.
+        """
+        if not spec.is_compatible_with(self._type_spec):
+            raise ValueError("RowPartition and RowPartitionSpec are not compatible")
+        if self.is_uniform() or spec.uniform_row_length is None:
+            return self
+        return self.copy(uniform_row_length=constant(spec.uniform_row_length, self.dtype))
 
     def __repr__(self):
         if self._uniform_row_length is not None:
@@ -504,6 +578,13 @@ class RowPartition:
 def _number(tensor):
     known = None if tensor is None else constant_value(tensor)
     return None if known is None else int(known)
+
+
+def _require_compatible(a, b, name):
+    """Raises ValueError if encodings of two partitions are known to have different shapes."""
+    x, y = getattr(a, "_" + name), getattr(b, "_" + name)
+    if x is not None and y is not None and not x.shape.is_compatible_with(y.shape):
+        raise ValueError(_INCOMPATIBLE + name)
 
 
 def _splits_of(lengths):
@@ -539,45 +620,3 @@ def _uniform_checks(size, known, nrows, rows, nvals, count):
     if known < 0:
         raise ValueError("uniform_row_length must be >= 0.")
     return checks
-
-
-class RowPartitionSpec(TypeSpec):
-    """Describes a tf.experimental.RowPartition.
-
-    Args:
-      nrows: the number of rows, or None.
-      nvals: the number of values, or None.
-      uniform_row_length: the length of each row, or None.
-      dtype: the type of the encodings, int32 or int64.
-    """
-
-    value_type = RowPartition
-
-    def __init__(self, nrows=None, nvals=None, uniform_row_length=None, dtype="int64"):
-        self.dtype = as_dtype(dtype)
-        if self.dtype.name not in ("int32", "int64"):
-            raise ValueError("dtype must be tf.int32 or tf.int64")
-        size = uniform_row_length
-        if size is not None and nrows is not None:
-            if nvals not in (None, nrows * size):
-                raise ValueError(
-                    f"nvals={nvals} is not compatible with nrows={nrows} and "
-                    f"uniform_row_length={size}"
-                )
-            nvals = nrows * size
-        self.nrows, self.nvals, self._size = nrows, nvals, size
-        self.shape = tensor_shape.as_shape([nrows, size])
-
-    static_uniform_row_length = property(lambda s: s._size)
-
-    @property
-    def _situ_tensors_(self):
-        return [TensorSpec([None if self.nrows is None else self.nrows + 1], self.dtype)]
-
-    _situ_from_tensors_ = RowPartition._situ_from_tensors_
-
-    def __repr__(self):
-        return (
-            f"RowPartitionSpec(nrows={self.nrows}, nvals={self.nvals}, "
-            f"uniform_row_length={self._size}, dtype={self.dtype!r})"
-        )

@@ -94,6 +94,7 @@ class Inner(types.ModuleType):
         ("ops", "distributions"),
         ("ops", "linalg"),
         ("ops", "losses"),
+        ("ops", "ragged"),
         ("saved_model", "model_utils"),
     }
     modules: dict = {}

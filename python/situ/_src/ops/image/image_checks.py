@@ -35,7 +35,8 @@ def require(condition: Any, message: str) -> list:
     if is_tensor(condition):
         from situ._src.ops.check_ops import Assert  # only for what is not known yet
 
-        known = None if _situ.executing_eagerly() else constant_value(condition)
+        is_constant = not _situ.executing_eagerly() and condition.op.type == "Const"
+        known = constant_value(condition) if is_constant else None
         if known is not None and not known:
             raise errors.InvalidArgumentError(None, None, f"assertion failed: [{message}]")
         return [check for check in [Assert(condition, [message])] if check is not None]

@@ -12,6 +12,7 @@ from situ._src.framework.graph import scope
 from situ._src.framework.tensor import constant_value
 from situ._src.ops.array_ops import cast, constant, convert_to_tensor, get_static_value, op
 from situ._src.ops.array_ops import shape as shape_op
+from situ._src.ops.composite_dispatch import ragged_version
 from situ._src.ops.image.image_checks import (
     after,
     as_batch,
@@ -421,6 +422,7 @@ def _static_size(size):
 
 
 @export(v1=("image.resize_images", "image.resize"))
+@ragged_version("ragged_partition_ops", "resize_images_v1")
 def resize_images(
     images: TensorLike,
     size: TensorLike,
@@ -452,6 +454,7 @@ def resize_images(
 
 
 @export(v2="image.resize")
+@ragged_version("ragged_partition_ops", "resize_images")
 def resize(
     images: TensorLike,
     size: TensorLike,

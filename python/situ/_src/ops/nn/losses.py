@@ -10,6 +10,7 @@ from situ._src.framework.api import OPS, export
 from situ._src.framework.graph import scope
 from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
 from situ._src.ops.array_ops import shape as shape_op
+from situ._src.ops.composite_dispatch import ragged_version
 from situ._src.ops.math_ops import _pair
 from situ._src.ops.reduction_ops import move_to_last, swap_with_last
 from situ._src.variables import variable
@@ -37,6 +38,8 @@ def _soft(op_name, public_name):
         return _along(op_name, tensor, axis if dim is None else dim, name)
 
     soft.__name__, soft.__doc__ = public_name, OPS[op_name].__doc__
+    if op_name == "Softmax":
+        soft = ragged_version("ragged_math", "softmax")(soft)
     export("nn." + public_name, "math." + public_name)(soft)
     return soft
 

@@ -11,6 +11,7 @@ from situ._src.framework.keywords import with_order
 from situ._src.ops import random_ops
 from situ._src.ops.array_ops import cast, convert_to_tensor, op
 from situ._src.ops.array_ops import shape as shape_op
+from situ._src.ops.composite_dispatch import ragged_version
 from situ._src.ops.nn.conv import layout
 
 TYPE_CHECKING = False
@@ -320,6 +321,7 @@ def _drop(x, rate, noise_shape, sampler, name, default="dropout"):
 
 
 @export(v1="nn.dropout")
+@ragged_version("ragged_math", "dropout_v1")
 def dropout(
     x: TensorLike,
     keep_prob: TensorLike = None,
@@ -359,6 +361,7 @@ def dropout(
 
 
 @export(v2="nn.dropout")
+@ragged_version("ragged_math", "dropout_v2")
 def dropout_v2(
     x: TensorLike,
     rate: TensorLike,
@@ -385,6 +388,7 @@ def dropout_v2(
 
 
 @export(v2="nn.experimental.stateless_dropout")
+@ragged_version("ragged_math", "stateless_dropout")
 def stateless_dropout(
     x: TensorLike,
     rate: TensorLike,
