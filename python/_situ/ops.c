@@ -208,7 +208,8 @@ static PyMemberDef members[] = {
     {NULL, 0, 0, 0, NULL}};
 
 static PyGetSetDef attributes[] = {
-    {"row", get_definition, NULL, "Name, Python names, devices and description of the op.", NULL},
+    {"definition", get_definition, NULL, "Name, Python names, devices and description of the op.",
+     NULL},
     {"inputs", get_ports, NULL, "A dict per input: name, type, count, list, reference, handle.",
      NULL},
     {"outputs", get_ports, NULL, "A dict per output, as for inputs.", (void *)1},

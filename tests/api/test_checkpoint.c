@@ -198,7 +198,7 @@ static void variables_are_saved_and_restored(void **state) {
   situ_graph_release(graph);
 }
 
-/* Variables that do not fit what was kept, and what is no variable. */
+/* Variables that do not match the checkpoint, and values that are not variables. */
 static void invalid_variables(void **state) {
   (void)state;
   fleet("1");

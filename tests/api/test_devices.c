@@ -39,7 +39,7 @@ static void tensors_move_to_the_host(void **state) {
   assert_string_equal(situ_tensor_device(y), "/job:localhost/replica:0/task:0/device:CPU:0");
   assert_float_equal(((const float *)situ_tensor_data(y))[2], 6, 0);
 
-  eager = eager_on("5"); /* and it takes part in what comes */
+  eager = eager_on("5"); /* and devices found later are merged */
   OK(twice(eager, "/gpu:4", y, &z));
   OK(situ_tensor_read(z, have, sizeof have));
   assert_float_equal(have[0], 4, 0);

@@ -7,7 +7,7 @@
 
 enum { N = 1000 };
 
-/* Two GPUs and the CPU: x on GPU:0 goes to GPU:1 and back, times a constant. */
+/* Two GPUs and the CPU: x on GPU:0 is copied to GPU:1 and back, times a constant. */
 struct job {
   situ_graph *graph;
   situ_session *session;
@@ -115,7 +115,7 @@ static bool run_in_child(void *context) {
   const char part[] = "was opened before this process was forked";
   for (int i = 0; i < 2; i++)
     if (!child_expects(job_run(job, job->y, &result), SITU_FAILED_PRECONDITION, part)) return false;
-  /* what needs no GPU runs */
+  /* nodes without a GPU run */
   if (!child_expects(job_run(job, job->host, &result), SITU_OK, "")) return false;
   const bool ok = ((const float *)situ_tensor_data(result))[7] == -7;
   situ_tensor_release(result);

@@ -355,8 +355,7 @@ static void the_first_error_of_a_graph_is_reported(void **state) {
   situ_graph_release(graph);
 }
 
-/* A device that is lost stops the step, is named, and the session still runs what does not need it.
- */
+/* A lost device stops the step, and the error names it; steps without it still run. */
 static void a_lost_device_leaves_the_session_usable(void **state) {
   (void)state;
   fleet("Good,Bad;lost_after=2");

@@ -10,7 +10,7 @@
 #endif
 
 #if COUNTED
-/* Every allocation of the process goes through these. */
+/* Counts all allocations of the process. */
 static _Atomic long allocations;
 void *__libc_malloc(size_t bytes);
 void *__libc_calloc(size_t count, size_t bytes);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_conformance.c: what every back end must do, run on every one that has a device.
+ * test_conformance.c: the requirements of every back end, tested on every one with a device.
  *
- * A new back end needs no line here. What it cannot do by its nature is named in known_gaps, with
- * the reason. */
+ * A new back end needs no line here. known_gaps lists requirements that a back end cannot meet,
+ * with the reason. */
 #include <pthread.h>
 
 #include "backend/backends.h"
@@ -209,7 +209,7 @@ static void queues_wait_for_each_other(struct rig *rig) {
   rig_free(rig, 0, y);
 }
 
-/* Ping-pong: what a queue waits for is itself waiting for the other device. */
+/* Ping-pong: two queues wait for each other in turn. */
 /* Copies a number between devices: after the kernels of `from`, before those of `to`. */
 static void copy_between(struct rig *rig, int to, struct span y, int from, struct span x) {
   static int64_t way; /* staging through the host if there are no peer copies */

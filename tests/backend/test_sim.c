@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_sim.c: what simulated GPUs have and others have not: injected faults, a virtual clock. */
+ * test_sim.c: features of simulated GPUs only: injected faults, a virtual clock. */
 #include <pthread.h>
 #include <signal.h>
 

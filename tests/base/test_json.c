@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_json.c: what the reader takes and refuses, and that what is written reads back. */
+ * test_json.c: valid and invalid JSON, and round trips. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

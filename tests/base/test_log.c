@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_log.c: what the library says by itself: where, how, and how often. */
+ * test_log.c: messages of the library: where they go, their format, and how often they appear. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

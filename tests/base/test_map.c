@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_map.c: putting, replacing and finding, also with many keys and with keys that begin alike.
- */
+ * test_map.c: inserting, replacing and finding, also many keys and keys with equal prefixes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -142,7 +142,7 @@ static bool one_leaves(int rank) {
 
 static int gate[2]; /* a pipe: who reads waits until somebody writes */
 
-/* Rank 0 loses patience, and rank 1 comes when it has. Both have time to join. */
+/* Rank 0 times out, and rank 1 arrives later. Both have time to join. */
 static bool one_sleeps(int rank) {
   char byte = 0;
   if (rank == 1) return read(gate[0], &byte, 1) == 1;

@@ -32,7 +32,7 @@ static void choose_name(unsigned uid) {
   if (uid == geteuid())
     segment_path(name, path);
   else
-    snprintf(path, sizeof path, "/situ-%u-%s", uid, name); /* nobody has no home folder */
+    snprintf(path, sizeof path, "/situ-%u-%s", uid, name); /* a user without a home folder */
 }
 
 /* Makes memory with that mode, as whoever runs this. */

@@ -29,7 +29,7 @@ static void event(struct replay *replay) {
   replay->any = true;
 }
 
-/* A new region starts behind the last one, rounded up to a page, plus 1 MiB. */
+/* A new region starts after the last one, rounded up to a page, plus 1 MiB. */
 static bool take(void *context, size_t bytes, void **region, uint64_t *address) {
   struct replay *replay = context;
   event(replay);

@@ -11,7 +11,7 @@
 
 enum { MAX_GPUS = 256 };
 
-/* A case: its arguments, and where its result goes. */
+/* A case: its arguments, and the address of its result. */
 struct question {
   const struct json *args;
   struct strbuf *out;

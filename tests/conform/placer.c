@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * placer.c: the cases about placement: ops that nobody else knows, devices that are only names. */
+ * placer.c: the placement cases, with fake ops and devices. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -110,7 +110,7 @@ static situ_status find_spec(struct question *q, struct place_spec *specs, const
   return NULL;
 }
 
-/* The node that an input "name" or "name:1" comes from. */
+/* The node of an input "name" or "name:1". */
 static int32_t producer_of(const struct question *q, const char *input) {
   const char *colon = strrchr(input, ':');
   return map_get(&q->names, input, colon ? (size_t)(colon - input) : strlen(input));
@@ -146,7 +146,7 @@ static situ_status read_edges(struct question *q, int32_t number, struct place_n
   return NULL;
 }
 
-/* A node is in the groups that it names, and in that of its own name. */
+/* A node is in its colocation groups, and in that of its own name. */
 static situ_status read_groups(struct question *q, int32_t number, struct place_member *members) {
   const struct json *list = json_get(q->nodes[number], "colocate");
   for (int32_t i = 0; i <= count_of(list); i++) {

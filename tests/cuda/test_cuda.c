@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_cuda.c: programs on CUDA devices that fail: what is said, and that everything else goes on.
+ * test_cuda.c: programs on CUDA devices that fail: the error is reported, and other work continues.
  * The driver is the stand-in. */
 #include "api/helpers.h"
 #include "backend/backends.h"
@@ -11,7 +11,7 @@
 
 enum { N = 1000 };
 
-/* Two GPUs and the CPU: x on GPU:0 goes to GPU:1 and back. */
+/* Two GPUs and the CPU: x on GPU:0 is copied to GPU:1 and back. */
 struct job {
   situ_graph *graph;
   situ_session *session;
@@ -184,7 +184,7 @@ static void products_may_fail(void **state) {
   OK(situ_devices_reset());
 }
 
-/* The driver of CUDA 12 does not take what NVRTC 13 made, and says why. */
+/* The driver of CUDA 12 rejects the output of NVRTC 13, with a reason. */
 static bool run_on_an_old_driver(void *context) {
   struct job job;
   situ_tensor *result = NULL;

@@ -55,7 +55,7 @@ static void every_half_goes_there_and_back(void **state) {
   situ_tensor_release(halves);
 }
 
-/* Between each two neighbours the middle, and what is just beside it; behind the largest, too. */
+/* Tests the midpoint of each two adjacent numbers and its neighbours; also after the largest. */
 static void floats_are_rounded_to_the_nearest(void **state) {
   (void)state;
   situ_tensor *halves = all_halves(), *wide = cast("/cpu:0", halves, SITU_FLOAT);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_nccl.c: sums over CUDA devices by NCCL: when it is used, what it gives, how it fails. Driver
- * and NCCL are the stand-ins. */
+ * test_nccl.c: all-reduce over CUDA devices by NCCL: when it is used, its results, its failures.
+ * Driver and NCCL are the stand-ins. */
 #include <dlfcn.h>
 
 #include "api/helpers.h"
@@ -151,7 +151,7 @@ static void nobody_uses_it_unasked(void **state) {
   assert_int_equal(count_sums(), before);
 }
 
-/* Where a device does not want the sum the others add without it. */
+/* If a device does not need the sum, the others add without it. */
 static void sums_of_some_devices_are_made_without_it(void **state) {
   (void)state;
   const unsigned before = count_sums();

@@ -63,7 +63,7 @@ static cuda_function kernel(const char *text, int arch) {
   return function;
 }
 
-/* Runs f(x, y) in blocks of 256 threads; what the stream says in the end. */
+/* Runs f(x, y) in blocks of 256 threads; returns the status of the stream. */
 static cuda_result run(int device, cuda_function function, unsigned blocks, cuda_pointer x,
                        cuda_pointer y) {
   void *args[] = {&x, &y};
@@ -190,7 +190,7 @@ static void peers_may_be_used(void **state) {
   GOOD(run(0, kernel(text, 75), 1, x, y));
 }
 
-/* ---- Faults in the order of things ---- */
+/* ---- Faults: order of operations ---- */
 
 static void freed_memory_is_gone(void **state) {
   (void)state;
@@ -207,7 +207,7 @@ static void freed_memory_is_gone(void **state) {
   assert_int_equal(cuda.cuMemFree_v2(x), CUDA_ILLEGAL_ADDRESS); /* of a context that failed */
 }
 
-/* A copy on one stream of what another one writes; whether it came out right. */
+/* A copy on one stream of data that another one writes; returns whether it is correct. */
 static bool copy_behind(bool waits, uint64_t seed) {
   static const char text[] =
       "extern \"C\" __global__ void f(int *x, int *y) { y[threadIdx.x] = threadIdx.x; }";

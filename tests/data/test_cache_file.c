@@ -28,7 +28,7 @@ static situ_dataset *kept(int64_t n, const char *name) {
   return out;
 }
 
-/* Reads at most `most` elements: how many came, and what was wrong. */
+/* Reads at most `most` elements; returns their number and the error. */
 static situ_status read_some(situ_dataset *dataset, int most, int *count) {
   static const size_t lengths[] = {3, 0, 5};
   situ_iterator *iterator = NULL;

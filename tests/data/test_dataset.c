@@ -148,7 +148,7 @@ static void test_shuffling(void **state) {
          6, 7, 4, 9, 8, 2, 1, 3, 0, 4, 6, 8, 1, 7, 9, 2, 5);
 }
 
-/* A second iterator of a data set that reshuffles goes on with its seeds. */
+/* A second iterator of a data set that reshuffles continues its seeds. */
 static void test_iterators_share_what_is_kept(void **state) {
   (void)state;
   situ_dataset *shuffled = THEN(range(10), "Shuffle", SITU_RESHUFFLE, 5, 87654321, 1);

@@ -138,7 +138,7 @@ static situ_dataset *then(const char *kind, situ_dataset *input) {
   return out;
 }
 
-/* The elements of a data set behind a handle must be these. */
+/* Checks the elements of a data set given by a handle. */
 static void expect_window(situ_tensor *handle, const int64_t *want, int n) {
   situ_dataset *window = NULL;
   const situ_param param = {.tensor = handle};
@@ -181,7 +181,7 @@ static void test_groups(void **state) {
     for (int j = 0; j < 2; j++) situ_tensor_release(components[j]);
   }
   situ_iterator_release(iterator);
-  OK(situ_iterator_create(groups, NULL, 0, &iterator)); /* goes with groups under way */
+  OK(situ_iterator_create(groups, NULL, 0, &iterator)); /* destroyed with incomplete groups */
   situ_tensor *components[2] = {NULL};
   bool end = false;
   OK(situ_iterator_next(iterator, components, &end));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_bfc_random.c: random traces on the allocator, checked after every step against what a plain
- * walk over all pieces says; and the waste of the policies on a made-up training run. */
+ * test_bfc_random.c: random traces on the allocator, compared after each step with a linear search
+ * over all chunks; and the fragmentation of the policies in a synthetic training run. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

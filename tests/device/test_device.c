@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_device.c: one device: when it is opened, what it says of itself, what is left of it in a
- * child of fork. */
+ * test_device.c: one device: opening, description, and the state in a forked child. */
 #include <pthread.h>
 #include <stdatomic.h>
 

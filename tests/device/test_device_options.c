@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_device_options.c: what is asked of devices: kept, joined, compared; the options that follow.
- */
+ * test_device_options.c: device options: copying, merging, comparing, and derived options. */
 #include "device/device_options.h"
 #include "support/clean.h"
 

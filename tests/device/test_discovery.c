@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_discovery.c: which devices there are: what is visible, in which pieces, and what must be
- * there.
- */
+ * test_discovery.c: device discovery: visible GPUs, virtual devices, and required devices. */
 #include "device/buffer.h"
 #include "device/registry.h"
 #include "support/capture.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_environment.c: variables of the environment with values that they do not take. */
+ * test_environment.c: environment variables with invalid values. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

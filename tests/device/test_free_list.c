@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_free_list.c: the order of holes against a plain list. */
+ * test_free_list.c: the order of free chunks, compared with a plain list. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_limit.c: the formulas for what may be taken of a device. */
+ * test_limit.c: the memory limit of a device for each option. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_registry.c: the devices of the process: who may change what about them, and when. */
+ * test_registry.c: the devices of the process: which options can change, and when. */
 #include <pthread.h>
 
 #include "device/buffer.h"

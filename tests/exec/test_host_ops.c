@@ -26,7 +26,7 @@ static situ_value decode(situ_graph *graph, situ_value bytes) {
   return situ_emit(graph, "DecodeRaw", NULL, &bytes, 1, &type, 1);
 }
 
-/* File -> bytes (zeros inside) -> numbers of a shape that the run finds -> kernels behind it. */
+/* A file -> bytes (with zeros) -> numbers whose shape depends on data -> kernels. */
 static void shapes_come_from_files(void **state) {
   (void)state;
   const char *fleets[] = {"", "2"};

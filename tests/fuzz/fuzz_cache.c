@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * fuzz_cache.c: any bytes as a file that caches a data set (the first byte is 'd'; the magic line
- * is put before the rest), or a compiled kernel. */
+ * fuzz_cache.c: any bytes as a cache file of a data set (the first byte is 'd'; the magic line is
+ * prepended), or as a compiled kernel. */
 #include <string.h>
 
 #include "base/base.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * fuzz_decode.c: any bytes as a picture, a tf.Example or another text that an op decodes. The first
- * byte says which: a letter of the table below. */
+ * fuzz_decode.c: any bytes as an image, a tf.Example or another text that an op decodes. The first
+ * byte selects the format: a letter of the table below. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@ enum { MOST = 8 };
 struct decoder {
   char letter;
   const char *op;
-  int (*more)(situ_tensor **inputs, situ_attr *attrs, int *n_attrs); /* inputs behind the bytes */
+  int (*more)(situ_tensor **inputs, situ_attr *attrs, int *n_attrs); /* inputs after the bytes */
 };
 
 static situ_tensor *texts(situ_shape shape, const char *const *words) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * fuzz_graph.c: any bytes as a graph; what is loaded is saved in both forms, and each reads back to
- * the same text. */
+ * fuzz_graph.c: any bytes as a graph; a loaded graph is saved as text and binary, and both read
+ * back to the same text. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

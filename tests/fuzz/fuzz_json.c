@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * fuzz_json.c: any bytes as JSON; what is read is written, and reads back the same. */
+ * fuzz_json.c: any bytes as JSON; a parsed value is written and reads back the same. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * fuzz_name.c: any text as a device name; what is read prints to a text that reads back the same.
- */
+ * fuzz_name.c: any text as a device name; a parsed name is printed and reads back the same. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +13,7 @@ static void demand(bool holds, const char *what, const char *text) {
   abort();
 }
 
-/* Reading as the reference does loses what cannot be printed: it is only called. */
+/* Lenient parsing loses parts that cannot be printed: it is only called. */
 static void check_round(const char *text, unsigned flags) {
   struct device_name name, again;
   char printed[2 * NAME_SIZE];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * fuzz_safetensors.c: any bytes as a safetensors file. The first bytes are the header; its length
- * is put before it, and the second byte says how long the data behind it is. */
+ * is prepended, and the second byte determines the length of the data. */
 #include <string.h>
 
 #include "base/base.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_conv.c: convolutions by every set of kernels against plain loops, and with every number of
- * threads the same bits. */
+ * test_conv.c: convolutions by every set of kernels against plain loops; equal bits for every
+ * number of threads. */
 #include "host/conv.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_dnn.c: oneDNN against our own kernels; says so and passes where it is not installed. */
+ * test_dnn.c: oneDNN against situ's own kernels; skipped if it is not installed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_gemm.c: products of matrices against three plain loops. */
+ * test_gemm.c: GEMM against three plain loops. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_kernel_cache.c: compiled kernels in files: what was written is read, by any process; what is
- * damaged, or of another key, is not. */
+ * test_kernel_cache.c: the cache files of compiled kernels: any process reads them; damaged files
+ * and those of other keys are ignored. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

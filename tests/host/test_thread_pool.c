@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_thread_pool.c: the pool of threads. */
+ * test_thread_pool.c: the thread pool. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>

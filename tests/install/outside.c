@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * outside.c: a program of somebody else that is built against an installed situ. */
+ * outside.c: a program that is built against an installed situ. */
 #include <situ/tensor.h>
 #include <string.h>
 

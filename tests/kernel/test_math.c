@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_math.c: the float functions of math.h against libm in double, over all of the line. */
+ * test_math.c: the float functions of math.h against libm in double, over the whole range. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@
 #undef tanh
 #undef fabs
 
-/* How many units in the last place `have` is from `want`. */
+/* The distance of `have` from `want` in units in the last place. */
 static double distance(float have, double want) {
   const float rounded = (float)want;
   if (isnan(want)) return isnan(have) ? 0 : INFINITY;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_gradient.c: the gradient of every row, for every sample in double, on every device, with
- * shapes that are known and with unknown ones: as the quotients of small differences say; the same
- * for the gradient of the gradient. */
+ * test_gradient.c: the gradient of every op and the gradient of the gradient, for every sample in
+ * double, on every device, with known and unknown shapes, compared with difference quotients. */
 #include "api/helpers.h"
 
 #include <math.h>
@@ -24,7 +23,7 @@ struct made {
   situ_value dx[SAMPLE_MOST]; /* of real inputs; invalid: none */
 };
 
-static int failures; /* the test goes on, to name all rows that are wrong */
+static int failures; /* the test continues, to report all ops that fail */
 
 /* Inputs that are float whatever T is are too coarse for small differences. */
 static bool is_real(const struct sample *sample, int i) {
@@ -88,8 +87,8 @@ static void move(const struct made *made, int input, int64_t k, double by) {
   *element(made, input, twin(made, input, k)) += by / 2;
 }
 
-/* Compares one element of a gradient with the differences on both sides, which differ at a kink:
- * then anything between them will do. */
+/* Compares an element of a gradient with the difference quotients on both sides. At a kink they
+ * differ, and any value between them is accepted. */
 static void check_element(const struct made *made, const situ_value *values,
                           const situ_value *weights, int n, int input, int64_t k, double have) {
   const double old = *element(made, input, k), step = 1e-5 * fmax(1, fabs(old));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_ops.c: every row with every sample in every type: on every device the same, with the shape
- * that the shape function says, and on the CPU what NumPy says (tests/golden/ops.txt).
+ * test_ops.c: every op with every sample in every type: equal results on all devices, with the
+ * shape that the shape function returned; on the CPU the results of NumPy (tests/golden/ops.txt).
  *
- * On OpenCL, whose compilers are slow, a sample is tried in one type; with TEST_EVERY_TYPE=1 in
+ * On OpenCL, whose compilers are slow, a sample is tested in one type; with TEST_EVERY_TYPE=1 in
  * all. `test_ops --samples` prints the samples for tests/golden/ops.py instead. */
 #include "api/helpers.h"
 
@@ -25,7 +25,7 @@ struct made {
   int n_outputs;
 };
 
-/* Adds the op on a device; what the row needs to know is constant, all else is fed. */
+/* Adds the op on a device; inputs that shapes depend on are constants, all others are fed. */
 static void add_op(situ_graph *graph, const struct sample *sample, const char *device,
                    struct made *made) {
   situ_device_push(graph, device);
@@ -70,13 +70,13 @@ static bool supported(const struct sample *sample, const situ_device *device) {
   return schema_supports(sample->schema, values, device->kind);
 }
 
-/* Names the case in what cmocka prints. */
+/* Prints the case. */
 static void say(const struct sample *sample, int number, situ_type type, const char *what) {
   print_error("%s, sample %d (%s): %s\n", sample->schema->op->name, number, situ_type_name(type),
               what);
 }
 
-/* The results of a sample on one device; shapes must be what the graph says. */
+/* The results of a sample on one device; checks their shapes against those of the graph. */
 static void run_on(situ_graph *graph, situ_session *session, const struct sample *sample,
                    const char *device, situ_tensor **results, int *count) {
   struct made made;
@@ -106,7 +106,7 @@ static void check_unknowns(const struct sample *sample, situ_tensor *const *resu
   }
 }
 
-/* Host kernels give the same to the bit; other compilers' functions differ in the last digits. */
+/* Host kernels give equal bits; functions of other compilers differ in the last digits. */
 static bool same(const situ_tensor *a, const situ_tensor *b, bool to_the_bit) {
   const size_t bytes = situ_tensor_bytes(a);
   if (bytes != situ_tensor_bytes(b)) return false;
@@ -151,7 +151,7 @@ static void run_case(situ_graph *graph, situ_session *session, const struct samp
   for (int i = 0; i < count; i++) situ_tensor_release(first[i]);
 }
 
-/* Runs every case of a row. */
+/* Runs every case of an op. */
 static int visit_row(const struct schema *schema, visit *then) {
   situ_graph *graph = situ_graph_create();
   situ_session *session = NULL;
@@ -185,7 +185,8 @@ static void visit_all(visit *then) {
 
 /* Samples */
 
-/* Values, variables, host ops and ops of inputs of any types have tests of their own. */
+/* Excludes values, variables, host ops and ops with inputs of any type, which have tests of their
+ * own. */
 static bool is_plain(const struct schema *schema) {
   const unsigned special = OP_CONSTANT | OP_FED | OP_VARIABLE;
   return schema->n_inputs && !schema->op->compute && !schema->inputs[0].is_ref &&

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_random_graphs.c: a few graphs of random nodes around every op, so that new ops are covered
- * at once: none crashes or reports an internal error, and nearly every op succeeds sometimes.
- * `make fuzz` tries many more.
+ * immediately: none crashes or reports an internal error, and nearly every op succeeds sometimes.
+ * `make fuzz` runs many more.
  *
- * TEST_CALLS sets the number of graphs per op, TEST_OP names the only op. */
+ * TEST_CALLS sets the number of graphs per op, TEST_OP selects one op. */
 #include "api/helpers.h"
 
 #include "schema/schema.h"

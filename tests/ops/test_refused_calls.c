@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_refused_calls.c: calls that random graphs found to crash or to report an internal error, and
- * their kin: each is an InvalidArgument, or works. */
+ * test_refused_calls.c: calls for which random graphs found a crash or an internal error, and
+ * similar ones: each is an InvalidArgument, or succeeds. */
 #include <math.h>
 
 #include "api/helpers.h"

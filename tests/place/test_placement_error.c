@@ -54,7 +54,7 @@ static void missing_device(void **state) {
                 "/job:localhost/replica:0/task:0/device:GPU:0\n",
                 "The nearest one is /device:GPU:0\n", "2 other nodes ask for the same: a, MatMul\n",
                 "allow_soft_placement", NULL);
-  p.problem.reference = true; /* names what is tried first: generators come last */
+  p.problem.reference = true; /* names the preferred node: generators have the lowest rank */
   problem_fails(&p, SITU_INVALID_ARGUMENT,
                 "Cannot assign a device for operation MatMul: {{node MatMul}} was explicitly "
                 "assigned to /gpu:2 but available devices are [ ",

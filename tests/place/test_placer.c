@@ -106,7 +106,7 @@ static void more_devices_than_bits(void **state) {
   const int32_t c = problem_node(&p, "c", MATMUL, "/gpu:64", a, a, -1);
   problem_place(&p);
   problem_is_at(&p, a, "GPU:149");
-  problem_is_at(&p, b, "CPU:0"); /* ranked behind all GPUs */
+  problem_is_at(&p, b, "CPU:0"); /* ranked after all GPUs */
   problem_is_at(&p, c, "GPU:64");
   problem_end(&p);
 }
@@ -171,7 +171,7 @@ static void control_edge_divides(void **state) {
   const int32_t one = problem_node(&p, "one", CONST, "", -1);
   problem_node(&p, "user", MATMUL, "/gpu:1", one, one, -1);
   const int32_t late = problem_node(&p, "late", CONST, "", -1);
-  p.edges[p.nodes[late].edges] = one; /* behind the data edges: a control edge */
+  p.edges[p.nodes[late].edges] = one; /* after the data edges: a control edge */
   p.nodes[late + 1].edges++;
   problem_place(&p);
   problem_is_at(&p, one, "GPU:0");

@@ -54,7 +54,7 @@ static int count_kernels(situ_trace *trace, const char *op) {
   return found;
 }
 
-/* The reference gradient: each window's goes to its first maximum. */
+/* The reference gradient: that of each window is added to its first maximum. */
 static void expect_gradient(const struct trial *t, const situ_tensor *x, const situ_tensor *dy,
                             int64_t rows, int64_t cols, const situ_tensor *dx) {
   static float want[MOST];

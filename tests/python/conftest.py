@@ -30,7 +30,7 @@ def pytest_collection_modifyitems(items):
 
 
 def environment(**more):
-    """The caller's, without what would change the devices."""
+    """The environment of the caller, without variables that select devices."""
     env = {
         k: v
         for k, v in os.environ.items()
@@ -79,7 +79,7 @@ def _is_free(port):
 
 
 def addresses(count):
-    """Addresses of this machine whose ports nobody uses."""
+    """Returns addresses of this machine with free ports."""
     found = (f"localhost:{port}" for port, _ in _ports if _is_free(port))
     return list(itertools.islice(found, count))
 
@@ -127,7 +127,7 @@ def graph():
 
 
 def run_once(fetches, feeds=None, begin=False):
-    """What a new session gives for fetches; begin: once variables have their first values."""
+    """Evaluates fetches in a new session; begin: after initializing the variables."""
     import situ.compat.v1 as tf
 
     with tf.Session() as session:

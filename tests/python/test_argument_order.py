@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_argument_order.py: arguments as they stood before TensorFlow 1.0, and other old habits."""
+"""test_argument_order.py: the argument orders of TensorFlow before 1.0, and other deprecated
+calls."""
 
 import numpy as np
 import pytest

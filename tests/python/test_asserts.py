@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_asserts.py: tf.debugging.assert_* in eager style and in functions: TensorFlow's words."""
+"""test_asserts.py: tf.debugging.assert_* in eager style and in functions, with TensorFlow's
+messages."""
 
 import pytest
 

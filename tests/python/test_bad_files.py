@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_bad_files.py: files that are cut off or damaged, and threads that fail: an error of the
-right kind that says which file and where, once."""
+"""test_bad_files.py: truncated and damaged files, and threads that fail: one error that names
+the file and the position."""
 
 import json
 import os

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_bad_shapes.py: shapes and types that do not fit: the error names the op and what it was
-given, when a graph is built and when an op runs at once."""
+"""test_bad_shapes.py: invalid shapes and types: the error names the op and its inputs, when a
+graph is built and eagerly."""
 
 import textwrap
 

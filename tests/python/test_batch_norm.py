@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_batch_norm.py: FusedBatchNorm, its gradients and who uses it, against NumPy."""
+"""test_batch_norm.py: FusedBatchNorm, its gradients and the functions that use it, against
+NumPy."""
 
 import numpy
 import pytest
@@ -96,7 +97,7 @@ def test_a_share_of_the_new():
 @pytest.mark.parametrize("form", ["NHWC", "NCHW"])
 @pytest.mark.parametrize("training", [True, False])
 def test_second_derivatives(form, training):
-    """As the same thing made of small ops."""
+    """Computes batch normalization with basic ops."""
     x, weights = images(form, 3, 4, 5, 2), images(form, 3, 4, 5, 2) - 10
     scale, offset, mean, variance = RANDOM.rand(4, 2).astype("float32") + 0.5
     results = []

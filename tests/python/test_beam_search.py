@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_beam_search.py: tf.contrib.seq2seq.BeamSearchDecoder against all ways there are."""
+"""test_beam_search.py: tf.contrib.seq2seq.BeamSearchDecoder against an exhaustive search."""
 
 import itertools
 
@@ -12,7 +12,7 @@ START, END, WORDS, STEPS = 0, 1, 4, 3
 
 
 class Table(tf.nn.rnn_cell.RNNCell):
-    """A cell that gives its inputs back, and counts steps."""
+    """A cell that returns its inputs, and counts steps."""
 
     state_size, output_size = 1, WORDS
 
@@ -26,7 +26,7 @@ def fresh_graph():
 
 
 def all_ways(logs):
-    """(log probability, words) of every sequence that ends, or has as many words as it may."""
+    """Returns (log probability, words) of every complete sequence."""
     result = {}
     for kwargs in itertools.product(range(WORDS), repeat=STEPS):
         cut = kwargs.index(END) + 1 if END in kwargs else STEPS

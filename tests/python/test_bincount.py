@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_bincount.py: tf.raw_ops.Bincount and its kin count into a fixed number of bins."""
+"""test_bincount.py: tf.raw_ops.Bincount and the other ops that count into a fixed number of
+bins."""
 
 import numpy as np
 import pytest

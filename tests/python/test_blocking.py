@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_blocking.py: operations that wait for others let other threads run, and can be ended."""
+"""test_blocking.py: blocking operations release other threads, and can be cancelled."""
 
 import os
 import threading
@@ -11,7 +11,7 @@ tf1 = tf.compat.v1
 
 
 def in_thread(function):
-    """Starts a thread; what it raises is kept in its `error`."""
+    """Starts a thread and stores its exception in `error`."""
 
     def guarded():
         try:

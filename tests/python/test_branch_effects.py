@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_branch_effects.py: of tf.cond, tf.case and tf.switch_case only the branch that is taken has
-side effects; what counts as true."""
+"""test_branch_effects.py: tf.cond, tf.case and tf.switch_case run the side effects of the
+selected branch only; truth values."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ v1 = tf.compat.v1
 
 
 def run(make, fed, dtype):
-    """(what a new graph gives, its three variables afterwards)"""
+    """Returns (results of a new graph, its three variables afterwards)."""
     with v1.Graph().as_default(), v1.Session() as session:
         variables = (
             v1.Variable(0.0),

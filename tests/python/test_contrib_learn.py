@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_contrib_learn.py: distributions, sequences of lists, words as numbers, the projector."""
+"""test_contrib_learn.py: distributions, sequences of lists, VocabularyProcessor, the embedding
+projector."""
 
 import collections
 import os

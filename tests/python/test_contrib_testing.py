@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_contrib_testing.py: tf.contrib.testing, and what hooks write to summary writers."""
+"""test_contrib_testing.py: tf.contrib.testing, and the summaries of hooks."""
 
 import unittest
 

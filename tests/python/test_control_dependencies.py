@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_control_dependencies.py: control inputs put operations in an order, also where the node that
-has them computes nothing: a constant, a point without outputs."""
+"""test_control_dependencies.py: control inputs order operations, also those of nodes without
+computation, such as constants and NoOp."""
 
 import pytest
 

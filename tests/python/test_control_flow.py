@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_control_flow.py: tf.cond, tf.while_loop and what is made of them, in graphs."""
+"""test_control_flow.py: tf.cond, tf.while_loop and functions based on them, in graphs."""
 
 import numpy as np
 import pytest

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_control_flow_eager.py: tf.cond, tf.while_loop and their like in eager style and in
-functions."""
+"""test_control_flow_eager.py: tf.cond, tf.while_loop and similar functions, eagerly and in
+tf.function."""
 
 import numpy as np
 

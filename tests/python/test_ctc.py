@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_ctc.py: losses over alignments, sounds, loops over data sets; numbers are TensorFlow's."""
+"""test_ctc.py: CTC losses and decoders, audio ops, loops over data sets; numbers are
+TensorFlow's."""
 
 import numpy as np
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_custom_gradients_eager.py: what tapes keep of functions with gradients of their own. Numbers
-are TensorFlow's."""
+"""test_custom_gradients_eager.py: tapes and functions with custom gradients. Numbers are
+TensorFlow's."""
 
 import pytest
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_data_compared.py: what TensorFlow does with data sets that are made wrongly, fail, are
-packed or counted."""
+"""test_data_compared.py: invalid, failing, packed and counted data sets, compared with
+TensorFlow."""
 
 import gzip
 

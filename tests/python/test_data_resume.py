@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_data_resume.py: iterators that go on where another one stood."""
+"""test_data_resume.py: iterators that continue from a saved position."""
 
 import numpy as np
 import pytest

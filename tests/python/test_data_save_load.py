@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_data_save_load.py: data sets that are grouped, bucketed, kept in files, made of CSV
+"""test_data_save_load.py: grouped and bucketed data sets, saved data sets, data sets of CSV
 files; the values are TensorFlow's."""
 
 import gzip

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_device_scopes.py: the devices that ops ask for, as TensorFlow reports them: device scopes,
-device functions, colocation, and what variables and optimizers make."""
+"""test_device_scopes.py: the requested devices of ops, as in TensorFlow: device scopes, device
+functions, colocation, variables and optimizers."""
 
 import json
 import os

@@ -47,7 +47,7 @@ def test_equal_specs_are_equal_keys():
 
 
 def apply(case):
-    """What DeviceSpec gives for a case of the reference."""
+    """Returns the result of DeviceSpec for a case of the reference."""
     words = case["args"]
     if case["op"] == "py_merge":
         outer, inner = (tf.DeviceSpec.from_string(w) for w in words)

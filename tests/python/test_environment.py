@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_environment.py: environment variables and --gpus: what is documented is read, and values
-that mean nothing are errors before anything runs."""
+"""test_environment.py: environment variables and --gpus: documented variables are read, and
+invalid values are errors before anything runs."""
 
 import os
 import re

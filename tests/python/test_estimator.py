@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_estimator.py: tf.estimator: models as functions; their loops, folders and input."""
+"""test_estimator.py: tf.estimator: model functions, training loops, folders and input functions."""
 
 import glob
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_experiments.py: tf.contrib.learn: experiments, what runs them, estimators over arrays."""
+"""test_experiments.py: tf.contrib.learn: experiments, learn_runner, estimators over arrays."""
 
 import numpy
 import pytest

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_extreme_values.py: sums of exponentials of large numbers and means of large integers: no
-result overflows that TensorFlow can represent."""
+"""test_extreme_values.py: logsumexp of large numbers and means of large integers do not
+overflow."""
 
 import numpy
 import pytest

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_feature_columns.py: feature columns, tables of words, and models that are made of them."""
+"""test_feature_columns.py: feature columns, vocabularies, and models with feature columns."""
 
 import numpy as np
 import pytest

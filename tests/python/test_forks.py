@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_forks.py: children that are forked while other threads run work, or get a clear error."""
+"""test_forks.py: children forked while other threads run: they work, or get a clear error."""
 
 import pytest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_function.py: tf.function: what is traced, when, and what is refused."""
+"""test_function.py: tf.function: what is traced, when, and which arguments are rejected."""
 
 import collections
 

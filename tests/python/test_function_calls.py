@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_function_calls.py: calls of tf.function: which trace runs, where results are."""
+"""test_function_calls.py: calls of tf.function: which trace runs, and the devices of results."""
 
 import collections
 import gc

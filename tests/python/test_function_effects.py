@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_function_effects.py: operations of functions that run for their side effects, in order."""
+"""test_function_effects.py: side effects of functions run in the order of the program."""
 
 import numpy as np
 import pytest

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_function_tape.py: traced functions under tapes; what signatures of functions look like. The
-numbers and texts are TensorFlow's."""
+"""test_function_tape.py: traced functions under tapes; signatures of functions as text. Numbers
+and texts are TensorFlow's."""
 
 import numpy as np
 import pytest

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_gradients.py: tf.gradients, gradients that programs define; numbers are TensorFlow's."""
+"""test_gradients.py: tf.gradients and custom gradients; numbers are TensorFlow's."""
 
 import numpy as np
 import pytest

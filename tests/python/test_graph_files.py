@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_graph_files.py: graphs with constants for variables, written to files and read again."""
+"""test_graph_files.py: frozen graphs, written to files and read again."""
 
 import struct
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_graph_tensors.py: tensors and operations of graphs: what they say, what they refuse."""
+"""test_graph_tensors.py: tensors and operations of graphs: their properties, and invalid uses."""
 
 import numpy as np
 import pytest

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_host_memory.py: SITU_HOST_MEMORY bounds the host as GPUs are bounded."""
+"""test_host_memory.py: SITU_HOST_MEMORY limits the host memory."""
 
 EAGER = """
     import situ as tf

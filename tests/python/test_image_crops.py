@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_image_crops.py: boxes of images, images turned; metrics of classes."""
+"""test_image_crops.py: crops of images, rotations; metrics of classes."""
 
 import numpy
 import pytest

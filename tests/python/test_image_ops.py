@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_image_ops.py: sizes by filters, colours, edges, random boxes, compared with TensorFlow."""
+"""test_image_ops.py: resizing with filters, colors, edges, random boxes, compared with
+TensorFlow."""
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ OLD = tf.compat.v1.image
 
 
 def check(tensor, total, first):
-    """The sum and the first numbers, as TensorFlow gives them."""
+    """Returns the sum and the first numbers, for comparison with TensorFlow's."""
     values = tensor.numpy().astype("f")
     np.testing.assert_allclose(values.sum(), total, rtol=1e-3)
     np.testing.assert_allclose(values.ravel()[:3], first, atol=1e-3)

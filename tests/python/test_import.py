@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_import.py: what `import situ` costs, and that names come when they are asked for."""
+"""test_import.py: the modules that `import situ` imports, and names that are imported on first
+use."""
 
 import os
 import shutil

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_import_graph_def_errors.py: tf.import_graph_def of damaged and hostile GraphDefs:
-errors, and limits of what they expand to."""
+"""test_import_graph_def_errors.py: tf.import_graph_def of damaged and malicious GraphDefs:
+errors and limits."""
 
 import pytest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_index_errors.py: errors about indices name the argument, not the ops behind a
+"""test_index_errors.py: errors about indices name the argument, not the ops that implement a
 function; sizes beyond the memory are ResourceExhaustedError."""
 
 import numpy as np

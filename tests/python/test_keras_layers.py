@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_keras_layers.py: every layer and loss trains as TensorFlow's: three steps of each model.
+"""test_keras_layers.py: three training steps of every layer and loss, compared with TensorFlow.
 
 The numbers in ../golden/keras.json are situ's, written down after they were compared with those of
 TensorFlow 2.21 (the variance of BatchNormalization of images is as in Keras 2).

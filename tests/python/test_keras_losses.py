@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_keras_losses.py: the shapes of labels, predictions and weights in losses of Keras; what
-does not fit is an error, in fit and evaluate, too. Expected values are TensorFlow's."""
+"""test_keras_losses.py: the shapes of labels, predictions and weights in losses of Keras; shapes
+that do not match are errors, in fit and evaluate, too. Expected values are TensorFlow's."""
 
 import numpy
 import pytest

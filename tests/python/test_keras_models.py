@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_keras_models.py: summaries, configurations, files, callbacks, what is printed."""
+"""test_keras_models.py: model summaries, configurations, files, callbacks, printed output."""
 
 import gc
 import json

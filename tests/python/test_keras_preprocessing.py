@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_keras_preprocessing.py: layers that prepare images, numbers and texts; attention with heads;
-pictures; modules of older releases of Keras."""
+"""test_keras_preprocessing.py: preprocessing layers for images, numbers and strings; multi-head
+attention; image files; modules of older releases of Keras."""
 
 import importlib
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_keras_rnn.py: recurrent layers over long sequences are loops that give what steps one by one
-give, in graphs that do not grow with the sequences."""
+"""test_keras_rnn.py: recurrent layers over long sequences are loops with the results of unrolled
+steps, in graphs whose size does not depend on the length."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ L = tf.keras.layers
 
 
 def trained(kind, unroll, masked, sequences, both_ways, steps=37):
-    """The losses of three steps, and what the model gives then."""
+    """Returns the losses of three steps, and the predictions of the model then."""
     tf.keras.utils.set_random_seed(1)
     random = np.random.RandomState(0)
     x, y = random.randn(6, steps, 3).astype("f"), random.randn(6, 1).astype("f")

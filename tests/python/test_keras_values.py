@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_keras_values.py: layers and functions of Keras that programs use now and then; the numbers
-are TensorFlow's."""
+"""test_keras_values.py: less common layers and functions of Keras; the numbers are TensorFlow's."""
 
 import numpy as np
 import pytest

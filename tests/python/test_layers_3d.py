@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_layers_3d.py: tf.layers of rows and volumes, transposes of convolutions, where the largest
-elements are."""
+"""test_layers_3d.py: 1-D and 3-D tf.layers, transposed convolutions, max pooling with argmax."""
 
 import numpy as np
 import pytest

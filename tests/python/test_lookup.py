@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_lookup.py: vocabularies, tables of files, tables that change."""
+"""test_lookup.py: vocabularies, tables initialized from files, mutable tables."""
 
 import numpy as np
 import pytest

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_metrics_eager.py: metrics of graph style say so eagerly; the order of confusion_matrix."""
+"""test_metrics_eager.py: tf.metrics raises an error eagerly; the argument order of
+confusion_matrix."""
 
 import pytest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_mirrored.py: tf.distribute: replicas on simulated GPUs give what one device gives."""
+"""test_mirrored.py: tf.distribute: replicas on simulated GPUs have the results of one device."""
 
 import os
 

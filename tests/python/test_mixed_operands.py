@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_mixed_operands.py: tensors and variables beside numbers, lists and arrays of NumPy in
-expressions: those take the tensor's type. Numbers are TensorFlow's."""
+"""test_mixed_operands.py: numbers, lists and NumPy arrays in expressions with tensors and
+variables are converted to the tensor's type. Numbers are TensorFlow's."""
 
 import operator
 

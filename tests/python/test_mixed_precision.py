@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_mixed_precision.py: tf.keras.mixed_precision: layers compute in float16 for real, weights
-and losses are float32, and losses are scaled."""
+"""test_mixed_precision.py: tf.keras.mixed_precision: layers compute in float16, weights and
+losses are float32, and losses are scaled."""
 
 import numpy as np
 import pytest

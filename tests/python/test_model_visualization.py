@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_model_visualization.py: tf.keras.utils.plot_model: an image where Graphviz is installed,
-Keras' error where it is not, and its language in any case."""
+"""test_model_visualization.py: tf.keras.utils.plot_model: an image if Graphviz is installed,
+else Keras' error; DOT files in both cases."""
 
 import os
 import stat

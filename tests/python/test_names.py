@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_names.py: nodes that functions of several ops make are called as TensorFlow calls them."""
+"""test_names.py: the nodes of composite functions have TensorFlow's names."""
 
 import pytest
 

@@ -94,7 +94,7 @@ def test_pooling():
 
 
 def given_back(x, dy, size, stride, pads):
-    """The gradient of max-pooling: each window's goes to the first of its largest elements."""
+    """The gradient of max pooling: that of each window is added to its first maximum."""
     dx = np.zeros_like(x)
     for n, i, j, c in np.ndindex(dy.shape):
         top, left = i * stride[0] - pads[0], j * stride[1] - pads[1]
@@ -181,7 +181,7 @@ def test_second_derivative_of_max_pooling(planes):
 
 
 def near(x, radius):
-    """Sums of the channels up to radius before and behind."""
+    """Returns the sums over the channels within a radius."""
     last = x.shape[-1]
     parts = [x[..., max(0, c - radius) : c + radius + 1].sum(-1) for c in range(last)]
     return np.stack(parts, -1)

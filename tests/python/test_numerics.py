@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_numerics.py: NaN and infinities are found where they are made: eager, functions, graphs."""
+"""test_numerics.py: checks for NaN and infinities name the op that produces them: eagerly, in
+functions and in graphs."""
 
 import numpy
 import pytest

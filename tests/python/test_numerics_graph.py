@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_numerics_graph.py: NaN and infinities are found where they are made, in graphs."""
+"""test_numerics_graph.py: checks for NaN and infinities name the op that produces them, in
+graphs."""
 
 import numpy
 import pytest

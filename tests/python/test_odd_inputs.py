@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_odd_inputs.py: empty tensors, sizes that overflow, numbers that name nothing, ranks that are
-not known while a graph is built: right results, or an error; numbers are TensorFlow's."""
+"""test_odd_inputs.py: empty tensors, sizes that overflow, indices out of range, ranks unknown
+while a graph is built: the result or error of TensorFlow."""
 
 import numpy as np
 import pytest

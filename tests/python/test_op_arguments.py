@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_op_arguments.py: arguments of op functions change what they change in TensorFlow 2.21: the
-result, the error or the names of the nodes."""
+"""test_op_arguments.py: each argument of an op function has the effect that it has in TensorFlow
+2.21: on the result, the error or the names of nodes."""
 
 import gzip
 import zlib

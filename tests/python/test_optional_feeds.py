@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_optional_feeds.py: tf.placeholder_with_default, and values that come with a run: what a
-graph was built with is not taken for what a run is given, and each run is checked."""
+"""test_optional_feeds.py: tf.placeholder_with_default and other optional feeds: defaults do not
+constrain a run, and each run is checked."""
 
 import numpy as np
 import pytest

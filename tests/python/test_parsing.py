@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_parsing.py: tf.Example records, pictures, IndexedSlices."""
+"""test_parsing.py: tf.Example records, images, IndexedSlices."""
 
 import struct
 import zlib

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_plan.py: `situ plan` predicts what a session takes of each device: it runs with a limit of
-the predicted peak, and not with less."""
+"""test_plan.py: `situ plan` predicts the memory of a session on each device: it runs with a
+limit of the predicted peak, and fails with less."""
 
 import json
 
@@ -132,7 +132,7 @@ def save(situ, body):
 
 
 def plan(situ, gpus, *words, **env):
-    """What situ plan --json gives."""
+    """Returns the output of situ plan --json."""
     done = situ("plan", "graph.pbtxt", "--gpus", str(gpus), "--json", "--soft", *words, **env)
     assert done.code == 0, done.err
     return json.loads(done.out)

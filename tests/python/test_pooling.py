@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_pooling.py: pooling of every kind: with the places of the winners, over what is apart, and
-what paddings may be; second derivatives that are 0; transposed convolutions of rows."""
+"""test_pooling.py: pooling of every kind: with argmax, over dilated windows, with paddings;
+second derivatives; transposed 1-D and 3-D convolutions."""
 
 import numpy as np
 import pytest

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_profiler.py: tf.profiler, tf.summary.trace_on, profiles of Keras' TensorBoard, and
-`situ run --trace`: each writes what it says, or says why not."""
+"""test_profiler.py: tf.profiler, tf.summary.trace_on, profiles of Keras' TensorBoard, and `situ
+run --trace`."""
 
 import glob
 import gzip

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_programs.py: calls as programs of TensorFlow 1 write them, that no other test has."""
+"""test_programs.py: calls of TensorFlow 1 programs that no other test covers."""
 
 import pytest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_programs_eager.py: what programs of TensorFlow 2 do that once failed."""
+"""test_programs_eager.py: calls of TensorFlow 2 programs that once failed."""
 
 import numpy
 import pytest
@@ -242,7 +242,7 @@ def test_variable_is_restored_by_another_way(tmp_path):
 
 
 def test_layers_compute_in_the_type_of_the_backend():
-    """As in TensorFlow 2: what is float64 becomes float32, unless a layer says otherwise."""
+    """As in TensorFlow 2: float64 becomes float32, unless a layer has another dtype."""
     x = tf.ones([4, 3], tf.float64)
     assert tf.keras.layers.Dense(2)(x).dtype == tf.float32
     assert tf.keras.layers.Dense(2, dtype="float64")(x).dtype == tf.float64

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_protos.py: ConfigProto, GPUOptions and their kin."""
+"""test_protos.py: ConfigProto, GPUOptions and the other options of sessions."""
 
 import pytest
 

@@ -254,7 +254,7 @@ def test_batches_of_strings_of_any_length():
 
 
 def _read(reader, path):
-    """All values that a reader gives of one file."""
+    """Returns all values that a reader reads from one file."""
     queue = tf.FIFOQueue(1, tf.string, shapes=[[]])
     put, close, value, result = queue.enqueue([str(path)]), queue.close(), reader.read(queue)[1], []
     with tf.Session() as sess:

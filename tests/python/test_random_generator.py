@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_random_generator.py: tf.random.Generator gives TensorFlow's numbers for the same seeds."""
+"""test_random_generator.py: tf.random.Generator has TensorFlow's numbers for equal seeds."""
 
 import numpy as np
 import pytest

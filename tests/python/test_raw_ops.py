@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_raw_ops.py: tf.raw_ops takes TensorFlow's names of arguments, for every op of the catalogue
+"""test_raw_ops.py: tf.raw_ops has the argument names of TensorFlow for every op
 (tests/golden/raw_ops.txt)."""
 
 import inspect

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_restore_late.py: variables that are made after a restore have the values of the checkpoint
-when they are first used."""
+"""test_restore_late.py: variables created after a restore get the values of the checkpoint when
+they are first used."""
 
 import numpy as np
 import pytest

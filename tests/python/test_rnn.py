@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_rnn.py: cells of recurrent networks against NumPy; loops over steps against one another."""
+"""test_rnn.py: RNN cells against NumPy; static and dynamic unrolling against each other."""
 
 import numpy as np
 import pytest

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_run.py: situ run: programs as they are, how they end, what they lack."""
+"""test_run.py: situ run: unmodified programs, their exit codes, and missing names."""
 
 import os
 import signal

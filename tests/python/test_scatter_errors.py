@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_scatter_errors.py: updates whose shape does not fit the indices or the tensor of scatter_nd
-and its kin."""
+"""test_scatter_errors.py: updates of tf.scatter_nd and other scatter ops whose shape does not
+match the indices or the tensor."""
 
 import numpy
 import pytest

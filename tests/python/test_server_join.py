@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_server_join.py: when Server.join returns, for tasks in processes of their own."""
+"""test_server_join.py: when Server.join returns, for tasks in separate processes."""
 
 import json
 import os

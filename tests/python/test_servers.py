@@ -207,7 +207,7 @@ def test_gradients_of_branches_and_loops(graph, cluster):
 
 
 def test_synchronous_replicas():
-    """Two gradients make a step, whoever gives them."""
+    """Two gradients from any worker make a step."""
     cluster, built = Cluster(1, 2), {}
 
     def work(index):

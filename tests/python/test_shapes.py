@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_shapes.py: Dimension and TensorShape: arithmetic, comparison, what does not fit."""
+"""test_shapes.py: Dimension and TensorShape: arithmetic, comparison, incompatible shapes."""
 
 import operator
 

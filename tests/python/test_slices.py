@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_slices.py: gradients that are rows of a tensor (tf.IndexedSlices) in graph style: made,
-added, clipped, fetched, applied."""
+"""test_slices.py: tf.IndexedSlices as gradients in graph style: creating, adding, clipping,
+fetching, applying."""
 
 import json
 import os

@@ -20,7 +20,7 @@ JOBS = [
 
 
 def in_threads(function, jobs):
-    """Calls a function for each job in a thread of its own; returns the results."""
+    """Calls a function for each job in a separate thread; returns the results."""
     results, problems = [None] * len(jobs), []
 
     def body(index):

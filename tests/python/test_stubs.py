@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_stubs.py: what an editor knows of the package: stubs, signatures, help."""
+"""test_stubs.py: type stubs, signatures and help texts, for editors."""
 
 import ast
 import inspect
@@ -106,11 +106,13 @@ def test_help_reads_well():
     assert pydoc.render_doc(tf.matmul, renderer=pydoc.plaintext).count("transpose_a")
 
 
-@pytest.mark.parametrize("op", [row[0] for row in _situ.ops()], ids=lambda op: op.row["name"])
+@pytest.mark.parametrize(
+    "op", [row[0] for row in _situ.ops()], ids=lambda op: op.definition["name"]
+)
 def test_every_row_has_a_signature_and_a_text(op):
     signature = inspect.signature(op)
     assert "name" in signature.parameters
     assert {p for p, _, _ in op.parameters} < set(signature.parameters)
-    assert op.row["name"] in op.__doc__ and op.__name__.isidentifier()
+    assert op.definition["name"] in op.__doc__ and op.__name__.isidentifier()
     for kind in op.attrs.values():
         assert kind

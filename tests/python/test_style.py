@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_style.py: which import chooses the style of a program, and what changes it at run time. What
-is expected of the functions of tf.compat.v1 is what TensorFlow 2.21 does."""
+"""test_style.py: which import chooses the style of a program, and what changes it at run time.
+Functions of tf.compat.v1 behave as in TensorFlow 2.21."""
 
 import pytest
 

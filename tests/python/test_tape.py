@@ -169,7 +169,8 @@ def test_a_tape_inside_a_custom_gradient():
     "make", [lambda: tf.keras.optimizers.SGD(0.1), lambda: tf.keras.optimizers.Adam(0.1)]
 )
 def test_several_changes_in_one_function(make):
-    """The gradient for a variable is that for its value of now, not for what it was made of."""
+    """The gradient for a variable is that for its current value, not for the tensors it was
+    computed from."""
 
     def steps(v, optimizer, state):
         found = []

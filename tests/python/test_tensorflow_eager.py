@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_tensorflow_eager.py: what TensorFlow gave in eager style (tests/golden/cases.py)."""
+"""test_tensorflow_eager.py: results of TensorFlow in eager style (tests/golden/cases.py)."""
 
 import os
 import sys

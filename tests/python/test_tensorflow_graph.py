@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_tensorflow_graph.py: what TensorFlow gave in graph style (tests/golden/cases.py)."""
+"""test_tensorflow_graph.py: results of TensorFlow in graph style (tests/golden/cases.py)."""
 
 import os
 import sys

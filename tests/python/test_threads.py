@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_threads.py: several threads, Ctrl-C, and runs that leave nothing behind."""
+"""test_threads.py: several threads, Ctrl-C, and runs that leave no threads or memory."""
 
 import os
 import signal
@@ -19,7 +19,7 @@ def graph():
 
 
 def chain(steps, side=256):
-    """A long run: many products one behind the other."""
+    """A long run: a chain of many matrix products."""
     x = tf.placeholder(tf.float32, [side, side])
     y = x
     for _ in range(steps):
@@ -99,7 +99,7 @@ def test_the_lock_is_released_while_a_run_is_under_way():
     sess.run(y, {x: value})
 
     def count():
-        """How often this thread comes to its turn while another one is in a run."""
+        """Counts how often this thread runs while another one is in a run."""
         done, counted = threading.Event(), 0
 
         def run():

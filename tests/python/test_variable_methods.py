@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_variable_methods.py: what variables of graphs can do beside being assigned, by reference and
-by handle; what their first values may be. Numbers are TensorFlow's."""
+"""test_variable_methods.py: methods of graph variables besides assign, by reference and by
+handle; their initial values. Numbers are TensorFlow's."""
 
 import numpy as np
 import pytest

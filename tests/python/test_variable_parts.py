@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_variable_parts.py: parts of variables that are changed: variable[...].assign in graph style,
-by reference and by handle, and the op of tensors that does the same."""
+"""test_variable_parts.py: assignments to parts of variables: variable[...].assign in graph
+style, by reference and by handle, and the op of tensors."""
 
 import numpy as np
 import pytest

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_call.c: what a row may ask of a call, and recording. */
+ * test_call.c: the functions that op definitions use on a call, and recording. */
 #include "api/helpers.h"
 
 #include "schema/schema.h"

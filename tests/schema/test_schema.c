@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_schema.c: the table of rows, and completing the attributes of a call. */
+ * test_schema.c: the table of op definitions, and the default attributes of a call. */
 #include "api/helpers.h"
 
 #include "schema/schema.h"

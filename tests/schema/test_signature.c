@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_signature.c: rows as text: good ones, and bad ones with what is wrong. */
+ * test_signature.c: valid and invalid op definitions as text. */
 #include "api/helpers.h"
 
 #include "schema/signature.h"
@@ -61,32 +61,32 @@ static void a_row_is_read(void **state) {
   arena_free(&arena);
 }
 
-static void refused(struct op_def row, const char *text) {
+static void refused(struct op_def def, const char *text) {
   struct arena arena = {0};
   struct schema s;
-  FAILS(signature_parse(&row, &arena, &s), SITU_INTERNAL, text);
+  FAILS(signature_parse(&def, &arena, &s), SITU_INTERNAL, text);
   arena_free(&arena);
 }
 
 static struct op_def with_inputs(const char *text) {
-  struct op_def row = good;
-  row.inputs = text;
-  row.host = NULL;
-  return row;
+  struct op_def def = good;
+  def.inputs = text;
+  def.host = NULL;
+  return def;
 }
 
 static struct op_def with_attrs(const char *text) {
-  struct op_def row = with_inputs(NULL);
-  row.outputs = NULL;
-  row.attrs = text;
-  row.devices = "CPU";
-  return row;
+  struct op_def def = with_inputs(NULL);
+  def.outputs = NULL;
+  def.attrs = text;
+  def.devices = "CPU";
+  return def;
 }
 
 static struct op_def with_devices(const char *text) {
-  struct op_def row = good;
-  row.devices = text;
-  return row;
+  struct op_def def = good;
+  def.devices = text;
+  return def;
 }
 
 static void bad_rows_are_named(void **state) {
@@ -126,8 +126,8 @@ static void wrong_defaults_are_refused(void **state) {
   for (size_t i = 0; i < COUNT_OF(wrong); i++) {
     struct arena arena = {0};
     struct schema s;
-    const struct op_def row = with_attrs(wrong[i]);
-    FAILS(signature_parse(&row, &arena, &s), SITU_INVALID_ARGUMENT, "is no value of kind");
+    const struct op_def def = with_attrs(wrong[i]);
+    FAILS(signature_parse(&def, &arena, &s), SITU_INVALID_ARGUMENT, "is no value of kind");
     arena_free(&arena);
   }
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * apply.c: one op at once on host tensors, for the tests of ops. */
+ * apply.c: runs one op eagerly on host tensors, for the tests of ops. */
 #include "support/apply.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * capture.h: what a piece of code prints. */
+ * capture.h: captures the output of a piece of code. */
 #ifndef SITU_TESTS_CAPTURE_H
 #define SITU_TESTS_CAPTURE_H
 

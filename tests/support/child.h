@@ -22,8 +22,8 @@ enum { CHILD_MAY_ALLOCATE = 0 };
 enum { CHILD_MAY_ALLOCATE = 1 };
 #endif
 
-/* Whether `body` returns true in a child. The child says what went wrong by itself; one that hangs
- * is ended by a signal. */
+/* Runs `body` in a child and returns its result. The child prints its own failure; if it hangs, a
+ * signal ends it. */
 static inline bool child_succeeds(bool (*body)(void *context), void *context) {
   fflush(NULL);
   const pid_t child = fork();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * clean.h: a process in which nobody has said anything about devices yet. */
+ * clean.h: a process without device options. */
 #ifndef SITU_TESTS_CLEAN_H
 #define SITU_TESTS_CLEAN_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * expect.h: cmocka, and what tests say about statuses. */
+ * expect.h: cmocka, and assertions about statuses. */
 #ifndef SITU_TESTS_EXPECT_H
 #define SITU_TESTS_EXPECT_H
 

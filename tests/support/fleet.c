@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * fleet.c: devices that are only names. */
+ * fleet.c: fake devices, which have names only. */
 #include "support/fleet.h"
 
 #include <stdio.h>

@@ -13,7 +13,7 @@ struct fleet {
   struct device_list list;
 };
 
-/* CPU:0 and so many GPUs, each a Tesla K20m on its own bus. */
+/* CPU:0 and that many GPUs, each a Tesla K20m on its own bus. */
 void fleet_create(struct fleet *fleet, int gpus);
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * problem.c: small problems for the tests of the placer: ops, devices and nodes that are only
- * names. */
+ * problem.c: small problems for the tests of the placer, with fake ops, devices and nodes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -57,7 +56,7 @@ void problem_device(struct problem *p, const char *kind, int index) {
   p->devices[n].priority = strcmp(kind, "GPU") ? 70 : 210;
 }
 
-/* CPU:0 and so many GPUs. */
+/* CPU:0 and that many GPUs. */
 void problem_begin(struct problem *p, int gpus) {
   *p = (struct problem){
       .problem = {.default_device = -1, .n_supports = N_OPS, .n_specs = 1, .supports = supports}};

@@ -38,7 +38,7 @@ struct problem {
   int ops[PROBLEM_MAX];
 };
 
-/* A problem with CPU:0 and so many GPUs. */
+/* A problem with CPU:0 and that many GPUs. */
 void problem_begin(struct problem *p, int gpus);
 void problem_end(struct problem *p);
 
@@ -64,8 +64,8 @@ void problem_is_at(const struct problem *p, int32_t node, const char *device);
 void problem_has_cause(const struct problem *p, int32_t node, enum place_cause cause,
                        int32_t other);
 
-/* Placing fails with this code, gives nothing, and the text holds each of the parts up to a NULL.
- */
+/* Placing fails with this code, returns no placement, and the message contains each of the parts up
+ * to a NULL. */
 void problem_fails(struct problem *p, situ_code code, ...);
 
 #endif

@@ -380,7 +380,7 @@ static void rename_value(situ_graph *graph, situ_value *value) {
   *value = situ_graph_find(graph, name);
 }
 
-/* Writes the graph as a GraphDef and goes on with what is loaded from it. */
+/* Writes the graph as a GraphDef and continues with the loaded graph. */
 static void reload(struct builder *b, situ_value *node) {
   char *text = NULL;
   size_t length = 0;

@@ -23,7 +23,7 @@ static inline bool thread_ends(const char *number) {
   return flags & EXITING;
 }
 
-/* Those that live on; -1: nobody can tell. */
+/* The number of threads that remain; -1: unknown. */
 static inline int threads_count(void) {
   DIR *tasks = opendir("/proc/self/task");
   if (!tasks) return -1;

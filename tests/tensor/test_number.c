@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_number.c: shortest digits, halves, and numbers that read back. */
+ * test_number.c: shortest decimal representation, half precision, and round trips. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

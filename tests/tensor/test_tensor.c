@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_tensor.c: creating, wrapping, counting and reading tensors, and bad input. */
+ * test_tensor.c: creating, wrapping, counting and reading tensors, and invalid arguments. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -87,8 +87,8 @@ def decimals(files):
                 yield path, line, f"bare constant {match.group()}: write (T){match.group()}"
 
 
-def rows(files):
-    """The names of the ops, as the rows in src/ops give them."""
+def defined_ops(files):
+    """Returns the names of the ops in the op definitions of src/ops."""
     found = set()
     for path in files:
         if path.parts[:2] == ("src", "ops"):
@@ -102,8 +102,8 @@ DATASET_KINDS = {"Batch", "Unbatch"}  # kinds of data sets with the name of an o
 
 
 def op_names(files):
-    """Nobody but the ops knows an op by name."""
-    names = rows(files) - ENGINE_OPS
+    """Only src/ops refers to ops by name."""
+    names = defined_ops(files) - ENGINE_OPS
     for path in files:
         if path.suffix not in (".c", ".h") or path.parts[0] not in ("src", "cli"):
             continue

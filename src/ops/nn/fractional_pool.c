@@ -173,13 +173,13 @@ static void add_element(situ_type type, void *out, int64_t i, const void *data, 
 /* The index of the first maximum of a window in a channel. */
 static int64_t winner_of(const struct regions *r, const struct cell *cell, situ_type type,
                          const void *x, int64_t channel) {
-  int64_t winner = pixel_at(r, cell, cell->first[0], cell->first[1]) + channel;
+  int64_t best = pixel_at(r, cell, cell->first[0], cell->first[1]) + channel;
   for (int64_t row = cell->first[0]; row < cell->last[0]; row++)
     for (int64_t column = cell->first[1]; column < cell->last[1]; column++) {
       const int64_t at = pixel_at(r, cell, row, column) + channel;
-      if (is_greater(type, x, at, winner)) winner = at;
+      if (is_greater(type, x, at, best)) best = at;
     }
-  return winner;
+  return best;
 }
 
 static int64_t cells_of(const struct regions *r) { return r->x.dim[0] * r->rows * r->columns; }

@@ -5,10 +5,10 @@
  * An argmax is the row-major index within the window, including padding. It has `bytes` bytes (1, 2
  * or 4), the lowest first, each in a plane of its own with the layout of the results. All bits are
  * set for a window without elements. */
-#define WINNER(winners, at, plane, bytes)                                                     \
-  ((i64)(winners)[at] | ((bytes) > 1 ? (i64)(winners)[(at) + (plane)] << 8 : 0) |             \
+#define ARGMAX(argmax, at, plane, bytes)                                                     \
+  ((i64)(argmax)[at] | ((bytes) > 1 ? (i64)(argmax)[(at) + (plane)] << 8 : 0) |             \
    ((bytes) > 2                                                                               \
-        ? (i64)(winners)[(at) + 2 * (plane)] << 16 | (i64)(winners)[(at) + 3 * (plane)] << 24 \
+        ? (i64)(argmax)[(at) + 2 * (plane)] << 16 | (i64)(argmax)[(at) + 3 * (plane)] << 24 \
         : 0))
 
 #ifndef SITU_HOST
@@ -28,7 +28,7 @@ KERNEL(max_pool, IN(T, x), OUT(T, y), SIZES(dim), SIZES(place), SIZES(step), SIZ
   y[at] = best;
 }
 
-KERNEL(max_pool_winners, IN(T, x), OUT(T, y), OUT(uchar, winners), SIZES(dim), SIZES(place),
+KERNEL(max_pool_save, IN(T, x), OUT(T, y), OUT(uchar, argmax), SIZES(dim), SIZES(place),
        SIZES(step), SIZE(bytes), SIZE(n)) {
   EACH(i, n);
   UNPACK(dim);
@@ -37,19 +37,19 @@ KERNEL(max_pool_winners, IN(T, x), OUT(T, y), OUT(uchar, winners), SIZES(dim), S
   WINDOW(i);
   const bool some = h0 < h1 && w0 < w1;
   T best = some ? x[start + h0 * step[1] + w0 * step[2]] : (T)0;
-  i64 winner = some ? (h0 - h) * dim[4] + w0 - w : -1;
+  i64 index = some ? (h0 - h) * dim[4] + w0 - w : -1;
   for (i64 r = h0; r < h1; r++)
     for (i64 k = w0; k < w1; k++) {
       const T v = x[start + r * step[1] + k * step[2]];
-      winner = v > best ? (r - h) * dim[4] + k - w : winner;
+      index = v > best ? (r - h) * dim[4] + k - w : index;
       best = v > best ? v : best;
     }
   y[at] = best;
-  for (i64 b = 0; b < bytes; b++) winners[at + b * n] = (uchar)(winner >> (8 * b));
+  for (i64 b = 0; b < bytes; b++) argmax[at + b * n] = (uchar)(index >> (8 * b));
 }
 
-/* An element gets the gradients of the windows whose winner it is. */
-KERNEL(give_winners, IN(uchar, winners), IN(T, dy), OUT(T, dx), SIZES(dim), SIZES(place),
+/* The gradient of an element: the sum over the windows whose maximum it is. */
+KERNEL(max_pool_backward, IN(uchar, argmax), IN(T, dy), OUT(T, dx), SIZES(dim), SIZES(place),
        SIZES(step), SIZE(bytes), SIZE(plane), SIZE(n)) {
   EACH(i, n);
   UNPACK(dim);
@@ -61,7 +61,7 @@ KERNEL(give_winners, IN(uchar, winners), IN(T, dy), OUT(T, dx), SIZES(dim), SIZE
     for (i64 p = p0; p < p1; p++) {
       const i64 at = image_ * step[4] + o * step[5] + p * step[6] + channel_ * step[7];
       const i64 r = row_ + place[4] - o * place[2], k = col_ + place[5] - p * place[3];
-      if (WINNER(winners, at, plane, bytes) == r * dim[4] + k) sum += (C)dy[at];
+      if (ARGMAX(argmax, at, plane, bytes) == r * dim[4] + k) sum += (C)dy[at];
     }
   dx[image_ * step[0] + row_ * step[1] + col_ * step[2] + channel_ * step[3]] = (T)sum;
 }
@@ -81,35 +81,35 @@ KERNEL(give_winners, IN(uchar, winners), IN(T, dy), OUT(T, dx), SIZES(dim), SIZE
 #define FEW_SIDES 8
 
 /* Windows of `wanted` adjacent channels, `rows` x `cols` pixels each: the maximum, and with
- * `winners` its index; the first element has index `number`, rows of a window `wide` elements. If
+ * `argmax` its index; the first element has index `number`, rows of a window `wide` elements. If
  * the sizes are constant, results stay in registers. */
-INLINE void JOIN(sides, T_NAME)(const T *x, T *y, uchar *winners, const int wanted, i64 rows,
+INLINE void JOIN(sides, T_NAME)(const T *x, T *y, uchar *argmax, const int wanted, i64 rows,
                                 i64 cols, const i64 *step, int number, int wide) {
   T best[SIDES];
-  int winner[SIDES];
+  int index[SIDES];
   for (int s = 0; s < wanted; s++) best[s] = x[s];
-  for (int s = 0; s < wanted; s++) winner[s] = number;
+  for (int s = 0; s < wanted; s++) index[s] = number;
   for (i64 r = 0; r < rows; r++)
     for (i64 k = 0; k < cols; k++) {
       const T *from = x + r * step[1] + k * step[2];
       const int own = number + (int)(r * wide + k);
-      if (winners)
-        for (int s = 0; s < wanted; s++) winner[s] = from[s] > best[s] ? own : winner[s];
+      if (argmax)
+        for (int s = 0; s < wanted; s++) index[s] = from[s] > best[s] ? own : index[s];
       for (int s = 0; s < wanted; s++) best[s] = from[s] > best[s] ? from[s] : best[s];
     }
   for (int s = 0; s < wanted; s++) y[s] = best[s];
-  if (winners)
-    for (int s = 0; s < wanted; s++) winners[s] = (uchar)winner[s];
+  if (argmax)
+    for (int s = 0; s < wanted; s++) argmax[s] = (uchar)index[s];
 }
 
 /* The same for `count` channels, with an argmax of any size; channels that are not adjacent one by
  * one. */
-INLINE void JOIN(largest, T_NAME)(const T *x, T *y, uchar *winners, i64 count, i64 rows, i64 cols,
+INLINE void JOIN(largest, T_NAME)(const T *x, T *y, uchar *argmax, i64 count, i64 rows, i64 cols,
                                   const i64 *step, i64 number, i64 wide, i64 bytes, i64 plane) {
   const int first = (int)number, across = (int)wide;
   i64 c = 0;
   while (bytes <= 1 && count - c >= FEW_SIDES) {
-    uchar *to = winners ? winners + c : NULL;
+    uchar *to = argmax ? argmax + c : NULL;
     const bool many = count - c >= SIDES;
     if (many)
       JOIN(sides, T_NAME)(x + c, y + c, to, SIDES, rows, cols, step, first, across);
@@ -119,20 +119,20 @@ INLINE void JOIN(largest, T_NAME)(const T *x, T *y, uchar *winners, i64 count, i
   }
   for (; c < count; c++) {
     T best = x[c];
-    i64 winner = number;
+    i64 index = number;
     for (i64 r = 0; r < rows; r++)
       for (i64 k = 0; k < cols; k++) {
         const T v = x[r * step[1] + k * step[2] + c];
-        winner = v > best ? number + r * wide + k : winner;
+        index = v > best ? number + r * wide + k : index;
         best = v > best ? v : best;
       }
     y[c] = best;
-    for (i64 b = 0; b < bytes; b++) winners[c + b * plane] = (uchar)(winner >> (8 * b));
+    for (i64 b = 0; b < bytes; b++) argmax[c + b * plane] = (uchar)(index >> (8 * b));
   }
 }
 
-/* Implementation of both kernels; without argmax, `winners` is NULL and `bytes` 0. */
-INLINE void JOIN(pool_windows, T_NAME)(i64 begin, i64 end, const T *x, T *y, uchar *winners,
+/* Implementation of both kernels; without argmax, `argmax` is NULL and `bytes` 0. */
+INLINE void JOIN(pool_windows, T_NAME)(i64 begin, i64 end, const T *x, T *y, uchar *argmax,
                                        const i64 *dim, const i64 *place, const i64 *step, i64 bytes,
                                        i64 plane) {
   const bool neighbours = step[3] == 1 && step[7] == 1;
@@ -147,7 +147,7 @@ INLINE void JOIN(pool_windows, T_NAME)(i64 begin, i64 end, const T *x, T *y, uch
     count = !neighbours ? 1 : end - i < dim[2] - channel_ ? end - i : dim[2] - channel_;
     const i64 number = (h0 - h) * dim[4] + w0 - w, rows = h1 - h0, cols = w1 - w0;
     const T *from = x + start + h0 * step[1] + w0 * step[2];
-    uchar *to = winners ? winners + at : NULL;
+    uchar *to = argmax ? argmax + at : NULL;
     /* Rows that the next windows begin to see are on their way meanwhile. */
     for (i64 r = h1; r < h1 + place[2] && large; r++) {
       const char *next = (const char *)(x + start + r * step[1] + w0 * step[2]);
@@ -180,9 +180,9 @@ RANGE(max_pool, IN(T, x), OUT(T, y), SIZES(dim), SIZES(place), SIZES(step), SIZE
   JOIN(pool_windows, T_NAME)(begin, end, x, y, NULL, dim, place, step, 0, n);
 }
 
-RANGE(max_pool_winners, IN(T, x), OUT(T, y), OUT(uchar, winners), SIZES(dim), SIZES(place),
+RANGE(max_pool_save, IN(T, x), OUT(T, y), OUT(uchar, argmax), SIZES(dim), SIZES(place),
       SIZES(step), SIZE(bytes), SIZE(n)) {
-  JOIN(pool_windows, T_NAME)(begin, end, x, y, winners, dim, place, step, bytes, n);
+  JOIN(pool_windows, T_NAME)(begin, end, x, y, argmax, dim, place, step, bytes, n);
 }
 
 /* Up to MOST windows that contain a pixel: their argmax and gradients, and the index of the pixel
@@ -210,9 +210,9 @@ INLINE void JOIN(give_pixel, T_NAME)(const struct SHARE *s, int count, bool add,
 }
 #endif
 
-/* A row of pixels with adjacent channels; `dx` is the row, `winners` and `dy` the image. The first
+/* A row of pixels with adjacent channels; `dx` is the row, `argmax` and `dy` the image. The first
  * window of a pixel and the index of the pixel in it are incremented with the column. */
-INLINE void JOIN(give_row, T_NAME)(const uchar *winners, const T *dy, T *dx, i64 row,
+INLINE void JOIN(give_row, T_NAME)(const uchar *argmax, const T *dy, T *dx, i64 row,
                                    const i64 *dim, const i64 *place, const i64 *step) {
   const i64 width = dim[4], stride = place[3], down = place[2] * width, next = step[6];
   const i64 o0 = FIRST_WINDOW(row, place[4], dim[3], place[2]);
@@ -232,7 +232,7 @@ INLINE void JOIN(give_row, T_NAME)(const uchar *winners, const T *dy, T *dx, i64
           add = true;
           count = 0;
         }
-        s.which[count] = winners + at + (p - p0) * next;
+        s.which[count] = argmax + at + (p - p0) * next;
         s.from[count] = dy + at + (p - p0) * next;
         s.number[count++] = (uchar)(number - (p - p0) * stride);
       }
@@ -241,7 +241,7 @@ INLINE void JOIN(give_row, T_NAME)(const uchar *winners, const T *dy, T *dx, i64
 }
 
 /* The same element by element, in any layout. */
-INLINE void JOIN(give_any, T_NAME)(const uchar *winners, const T *dy, T *dx, i64 row,
+INLINE void JOIN(give_any, T_NAME)(const uchar *argmax, const T *dy, T *dx, i64 row,
                                    const i64 *dim, const i64 *place, const i64 *step, i64 bytes,
                                    i64 plane) {
   const i64 o0 = FIRST_WINDOW(row, place[4], dim[3], place[2]);
@@ -255,7 +255,7 @@ INLINE void JOIN(give_any, T_NAME)(const uchar *winners, const T *dy, T *dx, i64
         for (i64 p = p0; p < p1; p++) {
           const i64 at = o * step[5] + p * step[6] + c * step[7];
           const i64 r = row + place[4] - o * place[2], k = col + place[5] - p * place[3];
-          if (WINNER(winners, at, plane, bytes) == r * dim[4] + k) sum += (C)dy[at];
+          if (ARGMAX(argmax, at, plane, bytes) == r * dim[4] + k) sum += (C)dy[at];
         }
       dx[col * step[2] + c * step[3]] = (T)sum;
     }
@@ -263,7 +263,7 @@ INLINE void JOIN(give_any, T_NAME)(const uchar *winners, const T *dy, T *dx, i64
 }
 
 /* Rows of pixels: those that begin in the range. */
-RANGE(give_winners, IN(uchar, winners), IN(T, dy), OUT(T, dx), SIZES(dim), SIZES(place),
+RANGE(max_pool_backward, IN(uchar, argmax), IN(T, dy), OUT(T, dx), SIZES(dim), SIZES(place),
       SIZES(step), SIZE(bytes), SIZE(plane), SIZE(n)) {
   (void)n;
   const i64 width = place[1] * dim[2];
@@ -271,10 +271,10 @@ RANGE(give_winners, IN(uchar, winners), IN(T, dy), OUT(T, dx), SIZES(dim), SIZES
     const i64 image = i / place[0], row = i % place[0], from = image * step[4];
     T *to = dx + image * step[0] + row * step[1];
     if (step[3] == 1 && bytes == 1)
-      JOIN(give_row, T_NAME)(winners + from, dy + from, to, row, dim, place, step);
+      JOIN(give_row, T_NAME)(argmax + from, dy + from, to, row, dim, place, step);
     else
       JOIN(give_any, T_NAME)
-    (winners + from, dy + from, to, row, dim, place, step, bytes, plane);
+    (argmax + from, dy + from, to, row, dim, place, step, bytes, plane);
   }
 }
 
@@ -284,17 +284,17 @@ RANGE(give_winners, IN(uchar, winners), IN(T, dy), OUT(T, dx), SIZES(dim), SIZES
 #undef FEW_SIDES
 #endif
 
-/* The elements that won, of images: the gradient of a gradient. */
-KERNEL(take_winners, IN(uchar, winners), IN(T, x), OUT(T, y), SIZES(dim), SIZES(place), SIZES(step),
-       SIZE(bytes), SIZE(n)) {
+/* The gradient of the gradient: the elements of x at the argmax. */
+KERNEL(max_pool_gather, IN(uchar, argmax), IN(T, x), OUT(T, y), SIZES(dim), SIZES(place),
+       SIZES(step), SIZE(bytes), SIZE(n)) {
   EACH(i, n);
   UNPACK(dim);
   UNPACK(place);
   UNPACK(step);
   WINDOW(i);
   const bool some = h0 < h1 && w0 < w1;
-  const i64 winner = some ? WINNER(winners, at, n, bytes) : 0;
-  const i64 r = h + winner / dim[4], k = w + winner % dim[4];
+  const i64 index = some ? ARGMAX(argmax, at, n, bytes) : 0;
+  const i64 r = h + index / dim[4], k = w + index % dim[4];
   y[at] = some ? x[start + r * step[1] + k * step[2]] : (T)0;
 }
 

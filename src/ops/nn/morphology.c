@@ -9,7 +9,7 @@
 #include "kernel/types.h"
 
 KERNEL_TABLE(dilation, NUMBER);
-KERNEL_TABLE(dilation_winners, NUMBER);
+KERNEL_TABLE(dilation_argmax, NUMBER);
 KERNEL_TABLE(dilation_input_grad, NUMBER);
 KERNEL_TABLE(dilation_filter_grad, NUMBER);
 
@@ -79,36 +79,36 @@ static situ_status record_dilation(struct call *call) {
                 ARG_INTS(s.place), ARG_INT(n));
 }
 
-static situ_status find_winners(struct call *call, const struct window *w, int32_t *winners) {
+static situ_status find_argmax(struct call *call, const struct window *w, int32_t *argmax) {
   const int64_t n = situ_shape_count(call->in[2].shape);
   const struct sizes s = sizes_of(w);
-  TRY(call_scratch(call, (size_t)n * sizeof(int64_t), winners));
-  return LAUNCH(call, &dilation_winners_kernel, call->in[0].type, n, DILATION_GRAIN, flops_of(w, n),
-                ARG_IN(call, 0), ARG_IN(call, 1), ARG_AT(*winners), ARG_INTS(s.dim),
+  TRY(call_scratch(call, (size_t)n * sizeof(int64_t), argmax));
+  return LAUNCH(call, &dilation_argmax_kernel, call->in[0].type, n, DILATION_GRAIN, flops_of(w, n),
+                ARG_IN(call, 0), ARG_IN(call, 1), ARG_AT(*argmax), ARG_INTS(s.dim),
                 ARG_INTS(s.place), ARG_INT(n));
 }
 
 static situ_status record_input_grad(struct call *call) {
   const int64_t n = situ_shape_count(call->out[0].shape);
   struct window w;
-  int32_t winners;
+  int32_t argmax;
   TRY(plan_dilation(call, &w));
-  TRY(find_winners(call, &w, &winners));
+  TRY(find_argmax(call, &w, &argmax));
   const struct sizes s = sizes_of(&w);
   return LAUNCH(call, &dilation_input_grad_kernel, call->out[0].type, n, DILATION_GRAIN,
-                flops_of(&w, n), ARG_AT(winners), ARG_IN(call, 2), ARG_OUT(call, 0),
-                ARG_INTS(s.dim), ARG_INTS(s.place), ARG_INT(n));
+                flops_of(&w, n), ARG_AT(argmax), ARG_IN(call, 2), ARG_OUT(call, 0), ARG_INTS(s.dim),
+                ARG_INTS(s.place), ARG_INT(n));
 }
 
 static situ_status record_filter_grad(struct call *call) {
   const int64_t n = situ_shape_count(call->out[0].shape);
   const int64_t results = situ_shape_count(call->in[2].shape);
   struct window w;
-  int32_t winners;
+  int32_t argmax;
   TRY(plan_dilation(call, &w));
-  TRY(find_winners(call, &w, &winners));
+  TRY(find_argmax(call, &w, &argmax));
   return LAUNCH(call, &dilation_filter_grad_kernel, call->out[0].type, n, 1, (double)results,
-                ARG_AT(winners), ARG_IN(call, 2), ARG_OUT(call, 0), ARG_INT(w.c), ARG_INT(results),
+                ARG_AT(argmax), ARG_IN(call, 2), ARG_OUT(call, 0), ARG_INT(w.c), ARG_INT(results),
                 ARG_INT(n));
 }
 

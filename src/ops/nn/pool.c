@@ -19,15 +19,15 @@
 #define KERNELS "ops/nn/max_pool_argmax.cl"
 #include "kernel/sizes.h"
 
-static const struct kernel winner_place_kernel = {
-    .name = "winner_place",
+static const struct kernel flat_argmax_kernel = {
+    .name = "flat_argmax",
     .file = sizes_file,
     .bits = true,
-    .host = {[SITU_INT32] = winner_place_32, [SITU_INT64] = winner_place_64}};
+    .host = {[SITU_INT32] = flat_argmax_32, [SITU_INT64] = flat_argmax_64}};
 KERNEL_TABLE(max_pool, NUMBER);
-KERNEL_TABLE(max_pool_winners, NUMBER);
-KERNEL_TABLE(give_winners, NUMBER);
-KERNEL_TABLE(take_winners, NUMBER);
+KERNEL_TABLE(max_pool_save, NUMBER);
+KERNEL_TABLE(max_pool_backward, NUMBER);
+KERNEL_TABLE(max_pool_gather, NUMBER);
 KERNEL_TABLE(avg_pool, REAL);
 KERNEL_TABLE(avg_pool_grad, REAL);
 
@@ -64,20 +64,20 @@ static situ_status record_pool(struct call *call, const struct kernel *kernel) {
                 ARG_INTS(s.step), ARG_INT(n));
 }
 
-/* Bytes of a winner: the highest number is no element's. */
-static int64_t winner_bytes(const struct window *w) {
+/* The bytes of an argmax; the highest number means none. */
+static int64_t argmax_bytes(const struct window *w) {
   const int64_t most = w->kh * w->kw;
   return most < 0xff ? 1 : most < 0xffff ? 2 : 4;
 }
 
 /* Records max pooling of input 0 with the index of each maximum. */
-static situ_status find_winners(struct call *call, const struct window *w, int32_t y,
-                                int32_t winners) {
+static situ_status find_argmax(struct call *call, const struct window *w, int32_t y,
+                               int32_t argmax) {
   const int64_t n = w->n * w->oh * w->ow * w->c;
   const struct sizes s = sizes_of(w);
-  return LAUNCH(call, &max_pool_winners_kernel, call->in[0].type, n, POOL_GRAIN,
-                (double)n * (double)(w->kh * w->kw), ARG_IN(call, 0), ARG_AT(y), ARG_AT(winners),
-                ARG_INTS(s.dim), ARG_INTS(s.place), ARG_INTS(s.step), ARG_INT(winner_bytes(w)),
+  return LAUNCH(call, &max_pool_save_kernel, call->in[0].type, n, POOL_GRAIN,
+                (double)n * (double)(w->kh * w->kw), ARG_IN(call, 0), ARG_AT(y), ARG_AT(argmax),
+                ARG_INTS(s.dim), ARG_INTS(s.place), ARG_INTS(s.step), ARG_INT(argmax_bytes(w)),
                 ARG_INT(n));
 }
 
@@ -85,12 +85,12 @@ static situ_status find_winners(struct call *call, const struct window *w, int32
 static situ_status record_max(struct call *call) {
   if (!call->awaited) return record_pool(call, &max_pool_kernel);
   struct window w;
-  int32_t winners;
+  int32_t argmax;
   TRY(window_pool(call, &call->in[0].shape, &w));
   const struct sizes s = sizes_of(&w);
   const int64_t n = situ_shape_count(call->out[0].shape);
-  TRY(call_keep(call, &s, sizeof s, (size_t)(n * winner_bytes(&w)), &winners));
-  return find_winners(call, &w, call->out[0].slot, winners);
+  TRY(call_keep(call, &s, sizeof s, (size_t)(n * argmax_bytes(&w)), &argmax));
+  return find_argmax(call, &w, call->out[0].slot, argmax);
 }
 
 static situ_status argmax_shape(struct call *call) {
@@ -102,25 +102,25 @@ static situ_status argmax_shape(struct call *call) {
 static situ_status record_argmax(struct call *call) {
   const int64_t n = situ_shape_count(call->out[0].shape);
   struct window w;
-  int32_t winners;
+  int32_t argmax;
   TRY(window_pool(call, &call->in[0].shape, &w));
-  TRY(call_scratch(call, (size_t)(n * winner_bytes(&w)), &winners));
-  TRY(find_winners(call, &w, call->out[0].slot, winners));
+  TRY(call_scratch(call, (size_t)(n * argmax_bytes(&w)), &argmax));
+  TRY(find_argmax(call, &w, call->out[0].slot, argmax));
   const struct sizes s = sizes_of(&w);
-  return LAUNCH(call, &winner_place_kernel, call->out[1].type, n, POOL_GRAIN, 0, ARG_AT(winners),
-                ARG_OUT(call, 1), ARG_INTS(s.dim), ARG_INTS(s.place), ARG_INT(winner_bytes(&w)),
+  return LAUNCH(call, &flat_argmax_kernel, call->out[1].type, n, POOL_GRAIN, 0, ARG_AT(argmax),
+                ARG_OUT(call, 1), ARG_INTS(s.dim), ARG_INTS(s.place), ARG_INT(argmax_bytes(&w)),
                 ARG_INT(call_bool(call, "include_batch_in_index")), ARG_INT(n));
 }
 
 /* The indices of the maxima of input 0: saved by the forward op, else recomputed. */
-static situ_status need_winners(struct call *call, const struct window *w, int32_t *winners) {
+static situ_status get_argmax(struct call *call, const struct window *w, int32_t *argmax) {
   const struct sizes s = sizes_of(w);
-  if (call_kept(call, &s, sizeof s, winners)) return NULL;
+  if (call_kept(call, &s, sizeof s, argmax)) return NULL;
   const int64_t n = w->n * w->oh * w->ow * w->c;
   int32_t y;
   TRY(call_scratch(call, (size_t)n * situ_type_size(call->in[0].type), &y));
-  TRY(call_scratch(call, (size_t)(n * winner_bytes(w)), winners));
-  return find_winners(call, w, y, *winners);
+  TRY(call_scratch(call, (size_t)(n * argmax_bytes(w)), argmax));
+  return find_argmax(call, w, y, *argmax);
 }
 
 static situ_status record_avg(struct call *call) { return record_pool(call, &avg_pool_kernel); }
@@ -146,14 +146,14 @@ static situ_status record_max_grad(struct call *call) {
   const int64_t n = situ_shape_count(call->out[0].shape);
   const int64_t results = situ_shape_count(call->in[2].shape);
   struct window w;
-  int32_t winners;
+  int32_t argmax;
   TRY(window_pool(call, &call->in[0].shape, &w));
-  TRY(need_winners(call, &w, &winners));
+  TRY(get_argmax(call, &w, &argmax));
   const struct sizes s = sizes_of(&w);
-  return LAUNCH(call, &give_winners_kernel, call->out[0].type, n, POOL_GRAIN,
-                (double)results * (double)(w.kh * w.kw), ARG_AT(winners), ARG_IN(call, 2),
+  return LAUNCH(call, &max_pool_backward_kernel, call->out[0].type, n, POOL_GRAIN,
+                (double)results * (double)(w.kh * w.kw), ARG_AT(argmax), ARG_IN(call, 2),
                 ARG_OUT(call, 0), ARG_INTS(s.dim), ARG_INTS(s.place), ARG_INTS(s.step),
-                ARG_INT(winner_bytes(&w)), ARG_INT(results), ARG_INT(n));
+                ARG_INT(argmax_bytes(&w)), ARG_INT(results), ARG_INT(n));
 }
 
 static situ_status max_grad_grad_shape(struct call *call) {
@@ -171,13 +171,13 @@ static situ_status max_grad_grad_shape(struct call *call) {
 static situ_status record_max_grad_grad(struct call *call) {
   const int64_t n = situ_shape_count(call->out[0].shape);
   struct window w;
-  int32_t winners;
+  int32_t argmax;
   TRY(window_pool(call, &call->in[0].shape, &w));
-  TRY(need_winners(call, &w, &winners));
+  TRY(get_argmax(call, &w, &argmax));
   const struct sizes s = sizes_of(&w);
-  return LAUNCH(call, &take_winners_kernel, call->out[0].type, n, POOL_GRAIN, (double)n,
-                ARG_AT(winners), ARG_IN(call, 2), ARG_OUT(call, 0), ARG_INTS(s.dim),
-                ARG_INTS(s.place), ARG_INTS(s.step), ARG_INT(winner_bytes(&w)), ARG_INT(n));
+  return LAUNCH(call, &max_pool_gather_kernel, call->out[0].type, n, POOL_GRAIN, (double)n,
+                ARG_AT(argmax), ARG_IN(call, 2), ARG_OUT(call, 0), ARG_INTS(s.dim),
+                ARG_INTS(s.place), ARG_INTS(s.step), ARG_INT(argmax_bytes(&w)), ARG_INT(n));
 }
 
 /* The images' shape is a value. */
@@ -216,7 +216,7 @@ static struct term emit(struct gradient *g, const char *op, const struct term *i
   return gradient_emit(g, op, in, n_in, attrs, gradient_attr(g, "explicit_paddings") ? 5 : 4);
 }
 
-/* The same windows have the same winners. */
+/* Equal windows have equal results. */
 static void argmax_grad(struct gradient *g) {
   if (!term_exists(g->dy[0])) return;
   g->dx[0] = gradient_emit(

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cublas.c: a libcublas for tests: checks what it is given, and computes in the order of the
- * stream. Matrices lie column by column, as in the real one. */
+ * cublas.c: a libcublas for tests: checks its arguments, and computes in the order of the stream.
+ * Matrices are column-major, as in the real one. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

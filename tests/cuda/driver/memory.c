@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * memory.c: memory of the devices, at addresses that mean nothing to the host; pinned memory. */
+ * memory.c: memory of the devices, at addresses that are invalid on the host; pinned memory. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

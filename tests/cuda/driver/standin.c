@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * standin.c: the lock, faults that are asked for, chance, what was said. */
+ * standin.c: the lock, injected faults, random delays, and the log of calls. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 pthread_mutex_t standin_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static char said[512];
-static uint64_t chance;
+static uint64_t random_state;
 
 /* How often each function was called. */
 static struct {
@@ -80,15 +80,15 @@ unsigned standin_fault(const char *function) {
   return code;
 }
 
-void standin_seed(uint64_t seed) { chance = seed * 2654435761u + 1; }
+void standin_seed(uint64_t seed) { random_state = seed * 2654435761u + 1; }
 
 unsigned standin_random(unsigned n) {
-  if (!chance) {
+  if (!random_state) {
     const char *seed = getenv("STANDIN_SEED");
     standin_seed(seed ? strtoull(seed, NULL, 10) : 1);
   }
-  chance = chance * 6364136223846793005u + 1442695040888963407u;
-  return (unsigned)((chance >> 33) % n);
+  random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+  return (unsigned)((random_state >> 33) % n);
 }
 
 void standin_say(const char *format, ...) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * streams.c: streams, events, copies. Work waits until somebody waits for it. */
+ * streams.c: streams, events, copies. Work is executed when a caller waits for it. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * nccl.c: a libnccl for tests: sums over the devices of one process. It checks what it is given,
- * also what the real one only hangs on: ranks that are missing in a group, calls outside of one,
- * ranks that do not agree. Terms are added from the last rank to the first, so that nobody takes
- * its order for situ's.
- *
- * STANDIN_FAIL works for its functions, too. What it finds wrong it says as the driver does. */
+ * nccl.c: a libnccl for tests: all-reduce over the devices of one process. It checks its arguments,
+ * including mistakes on which the real one hangs, such as missing ranks in a group. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * compare.c: comparisons, choices, moves. */
+ * compare.c: comparison, selection and move instructions. */
 #include <math.h>
 
 #include "cuda/ptx/forms.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * decode.c: an instruction from its opcode and operands. */
+ * decode.c: decodes an instruction from its opcode and operands. */
 #include <stdio.h>
 #include <string.h>
 

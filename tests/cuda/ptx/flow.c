@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * flow.c: branches, calls, barriers; and the look-up of all instructions. */
+ * flow.c: branches, calls, barriers; and the table of all instructions. */
 #include <string.h>
 
 #include "cuda/ptx/forms.h"

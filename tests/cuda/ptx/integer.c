@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * integer.c: instructions on whole numbers and bits. */
+ * integer.c: integer and bit instructions. */
 #include "cuda/ptx/forms.h"
 
 #define SIGNED_TYPES(X, ...) X(__VA_ARGS__, s16) X(__VA_ARGS__, s32) X(__VA_ARGS__, s64)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * parser.c: a PTX text as a module. */
+ * parser.c: parses PTX to a module. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

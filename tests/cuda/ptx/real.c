@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * real.c: instructions on float and double. What PTX calls .approx is done exactly. */
+ * real.c: instructions on float and double. The .approx instructions are computed exactly. */
 #include <fenv.h>
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tokens.c: the words of a PTX text. */
+ * tokens.c: the tokenizer of PTX. */
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_array_ops.c: what ops on layouts refuse, strings, and shapes that come from other nodes. */
+ * test_array_ops.c: errors of array ops, strings, and shapes computed by other nodes. */
 #include "api/helpers.h"
 
 /* Inputs of a call as constants: "f[2,3]" is a float tensor of zeros, "i1,2" a vector of int32,

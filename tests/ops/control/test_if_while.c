@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_if_while.c: functions of a graph: If runs one of two, While one again and again. */
+ * test_if_while.c: functions of a graph: If runs one of two, While one repeatedly. */
 #include <string.h>
 
 #include "api/helpers.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_decode_image.c: image files that attack a decoder: no access outside of a buffer, and an
- * InvalidArgument. Made for the address sanitizer. */
+ * test_decode_image.c: malicious image files are InvalidArgument errors; the address sanitizer
+ * finds accesses out of bounds. */
 #include <string.h>
 
 #include "api/helpers.h"

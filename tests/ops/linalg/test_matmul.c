@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_matmul.c: products of matrices against plain loops. */
+ * test_matmul.c: matrix products against plain loops. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_elementwise.c: what samples do not show: large and shared work, faults, borders of types. */
+ * test_elementwise.c: element-wise ops beyond the samples: large tensors, several threads, faults,
+ * limits of types. */
 #include "api/helpers.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_random_ops.c: Philox's known answers, moments of the distributions, and what the state does.
- */
+ * test_random_ops.c: Philox's test vectors, moments of the distributions, and the state of
+ * generators. */
 #include "api/helpers.h"
 
 #include <math.h>

@@ -66,7 +66,7 @@ static void check(const struct op_def *op, const struct sample *sample, int n_st
   situ_graph_release(graph);
 }
 
-/* Every sample of the row on values, in every type. */
+/* Every sample of the op on values, in every type. */
 static int check_op(const struct op_def *op) {
   char name[64];
   snprintf(name, sizeof name, "Step%s%s", strstr(op->name, "Sparse") ? "Sparse" : "",

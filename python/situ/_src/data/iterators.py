@@ -518,7 +518,7 @@ def _refuse_state(tensors):
         seen.add(operation.name)
         what = f"(name:{operation.name}, type:{operation.type}) by value."
         reads = operation.type == "ReadVariableOp"  # the handle is named instead
-        if not reads and operation.type in OPS and OPS[operation.type].row["stateful"]:
+        if not reads and operation.type in OPS and OPS[operation.type].definition["stateful"]:
             raise ValueError("Cannot capture a stateful node " + what + _CAPTURED)
         if operation.type.startswith("Placeholder") and not operation.inputs:
             raise ValueError("Cannot capture a placeholder " + what)

@@ -241,8 +241,8 @@ class MirroredVariable(Copies):
         """Returns the value of the local copy after a change."""
         if kind == "set":
             return value
-        row = "Add" if kind == "add" else "Sub"
-        return self._run_unrecorded(row, self._situ_tensor_(), value)
+        op_name = "Add" if kind == "add" else "Sub"
+        return self._run_unrecorded(op_name, self._situ_tensor_(), value)
 
     def _put(self, value):
         if place.mode == "replica":
@@ -352,10 +352,10 @@ class SyncOnReadVariable(Copies):
         """Returns the number of values that a read in cross-replica context reduces."""
         return len(self._parts) if self.across is None else self.across.num_replicas_in_sync
 
-    def _change(self, name, row, delta):
+    def _change(self, name, op_name, delta):
         delta = convert_to_tensor(delta, self.dtype)
         if self._is_local():
-            return self._put(self._run_unrecorded(row, self._situ_tensor_(), delta))
+            return self._put(self._run_unrecorded(op_name, self._situ_tensor_(), delta))
         if self.aggregation is VariableAggregation.SUM:
             raise ValueError(
                 f"SyncOnReadVariable does not support `{name}` in cross-replica "
@@ -363,7 +363,9 @@ class SyncOnReadVariable(Copies):
             )
         for index, part in enumerate(self._parts):
             with at(index, "update"), device(part._device):
-                part._put(self._run_unrecorded(row, part._situ_tensor_(), on(part._device, delta)))
+                part._put(
+                    self._run_unrecorded(op_name, part._situ_tensor_(), on(part._device, delta))
+                )
         return self
 
     def assign_add(self, delta, use_locking=False, name=None, read_value=True):

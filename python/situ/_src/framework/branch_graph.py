@@ -195,7 +195,9 @@ def is_stateful(graph):
     is random."""
     if getattr(graph, "reads", None) or getattr(graph, "writes", None):
         return True
-    return any(OPS[kind].row["stateful"] for kind in {o.type for o in graph.get_operations()})
+    return any(
+        OPS[kind].definition["stateful"] for kind in {o.type for o in graph.get_operations()}
+    )
 
 
 def unify_captures(graphs):

@@ -96,7 +96,9 @@ def _add_attr(made, name, text, default):
 def op_def(kind: str) -> Any:
     """Returns the OpDef of an op."""
     function = OPS[kind]
-    made = OpDef(name=kind, is_stateful=function.row["stateful"], summary=function.row["doc"])
+    made = OpDef(
+        name=kind, is_stateful=function.definition["stateful"], summary=function.definition["doc"]
+    )
     defaults = {attr: default for _, attr, default in function.parameters}
     for ports, args in (
         (function.inputs, made.input_arg),

@@ -49,7 +49,7 @@ def types_of(op, port):
 
 def documentation(op):
     """Returns the doc string: description, arguments, result and devices."""
-    op_def, attrs = op.row, op.attrs
+    op_def, attrs = op.definition, op.attrs
     inputs = {port["name"]: port for port in op.inputs}
     lines = [op_def["doc"], "", "Args:"]
     for name, source, _ in op.parameters:
@@ -67,7 +67,7 @@ def documentation(op):
 
 def short_name(op):
     """Returns the first public name of an op without its module."""
-    names = (op.row["python"] or op.row["name"]).split()
+    names = (op.definition["python"] or op.definition["name"]).split()
     return names[0].rpartition(".")[2]
 
 

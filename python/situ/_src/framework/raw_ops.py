@@ -21,7 +21,9 @@ class RawOp:
         self.__doc__ = op.__doc__
         self.fields = [port["name"] for port in op.outputs if port["name"] != _TAPE]
         is_tuple = len(self.fields) > 1
-        self._result = collections.namedtuple(op.row["name"], self.fields) if is_tuple else None
+        self._result = (
+            collections.namedtuple(op.definition["name"], self.fields) if is_tuple else None
+        )
         # of each output: the attribute with its number of tensors, or None for one tensor
         self._counts = [p["count"] or p["type"] if p["list"] else None for p in op.outputs]
 

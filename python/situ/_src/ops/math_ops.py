@@ -187,12 +187,12 @@ def _arg(op_def):
             input, 0 if axis is None else axis, output_type=as_dtype(output_type), name=name
         )
 
-    find.__doc__, find.__name__ = op_def.row["doc"], op_docs.short_name(op_def)
+    find.__doc__, find.__name__ = op_def.definition["doc"], op_docs.short_name(op_def)
     return find
 
 
 for _op in (OPS["ArgMax"], OPS["ArgMin"]):  # their `axis` is optional
-    for _name in _op.row["python"].split():
+    for _name in _op.definition["python"].split():
         _find = _arg(_op)
         export(_name)(_find)
         export(v2=_name)(with_order(_find, "input", "axis", "output_type", "name"))

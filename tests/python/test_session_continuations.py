@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_parts.py: steps of a session in several parts: sizes that are known in the run."""
+"""test_session_continuations.py: session runs with shapes that depend on data, which are split
+into several programs."""
 
 
 def test_what_an_earlier_part_of_a_step_has_done_is_not_waited_for(python):

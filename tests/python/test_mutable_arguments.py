@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_mutation.py: arguments whose conversion runs code that changes the container they are in."""
+"""test_mutable_arguments.py: arguments whose conversion runs code that changes their container."""
 
 import numpy as np
 import pytest

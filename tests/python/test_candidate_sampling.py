@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_candidates.py: samples of classes, the same as TensorFlow's for the same seeds."""
+"""test_candidate_sampling.py: candidate samplers, with TensorFlow's numbers for equal seeds."""
 
 import numpy as np
 import pytest

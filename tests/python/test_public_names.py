@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_catalogue.py: the names that programs need most are there, in one of the styles."""
+"""test_public_names.py: the public names that programs use most exist, in one of the styles."""
 
 import re
 import subprocess

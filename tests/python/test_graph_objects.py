@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_nodes.py: tensors and operations of a graph: one object each, when they are asked for."""
+"""test_graph_objects.py: each tensor and operation of a graph has one Python object, created on
+first use."""
 
 import gc
 import weakref

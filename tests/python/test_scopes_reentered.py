@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_scopes_again.py: scopes whose objects are kept and entered again, one after the other and
-inside themselves, as TensorFlow lets programs do it."""
+"""test_scopes_reentered.py: name and variable scopes that are kept and entered again, also
+nested, as in TensorFlow."""
 
 import pytest
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_queues_meet.py: steps whose ops wait for each other through a queue; queues in order of
-priority."""
+"""test_queue_deadlocks.py: steps whose ops wait for each other through a queue; priority queues."""
 
 import os
 import signal
@@ -48,7 +47,7 @@ def test_room_is_made_by_the_same_step():
 
 
 def test_way_round_through_other_queues():
-    """The first one waits for what comes of the last one, by way of kernels."""
+    """The first op waits, through kernels, for a value that the last one enqueues."""
     one, two = [tf.FIFOQueue(2, tf.float32, shapes=[[2]]) for _ in range(2)]
     last = tf.reduce_sum(one.dequeue())
     middle = two.dequeue()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_getters.py: custom getters of variables, variables in parts, switch and merge."""
+"""test_custom_getters.py: custom getters of variables, partitioned variables, switch and merge."""
 
 import functools
 

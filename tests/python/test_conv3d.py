@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_volumes.py: convolution and pooling in three dimensions, against loops of NumPy."""
+"""test_conv3d.py: convolution and pooling in three dimensions, against loops of NumPy."""
 
 import itertools
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_data_fold.py: functions with a state, groups, buckets and samples: at once, in graphs and in
-functions; the values are TensorFlow's."""
+"""test_data_scan_group.py: scan, groups, buckets and samples of data sets: eagerly, in graphs
+and in functions; the values are TensorFlow's."""
 
 import numpy as np
 import pytest

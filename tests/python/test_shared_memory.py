@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_sharing.py: memory shared with other libraries: the buffer protocol, __array__, DLPack."""
+"""test_shared_memory.py: memory shared with other libraries: the buffer protocol, __array__,
+DLPack."""
 
 import gc
 import weakref

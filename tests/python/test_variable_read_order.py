@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_reads.py: what a step sees of a variable that it changes, where the step has several parts.
+"""test_variable_read_order.py: reads of a variable that the step changes, if the step is split into
+several programs.
 
 A shape that depends on data (boolean_mask) cuts a step: what needs it is planned when it is known.
 """

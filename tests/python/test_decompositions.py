@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_decompose.py: matrices as products: QR, singular values, eigenvalues; least squares."""
+"""test_decompositions.py: QR, singular value and eigenvalue decompositions; least squares."""
 
 import numpy
 import pytest

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_text_tools.py: texts of tensors, regular expressions, tokenizers; windows of images."""
+"""test_string_formats.py: tensors as strings, regular expressions, tokenizers; windows of
+images."""
 
 import time
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_texts.py: tf.strings: numbers as strings, Unicode, substrings, splits."""
+"""test_strings.py: tf.strings: numbers as strings, Unicode, substrings, splits."""
 
 import pytest
 

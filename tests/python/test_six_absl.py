@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_companions.py: what comes with TensorFlow, and programs import beside it: six, absl."""
+"""test_six_absl.py: packages that programs import with TensorFlow: six, absl."""
 
 import subprocess
 import sys

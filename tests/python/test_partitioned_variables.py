@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_saved_parts.py: variables in parts: partitioners, and checkpoints that keep them whole."""
+"""test_partitioned_variables.py: partitioners, and checkpoints of partitioned variables, which
+store whole tensors."""
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ def _fresh():
 
 
 def _model(parts, name="a/v"):
-    """A variable in so many parts (0: in one piece), and an optimizer with slots."""
+    """Builds a variable in that many parts (0: not partitioned), and an optimizer with slots."""
     tf.reset_default_graph()
     cut = tf.fixed_size_partitioner(parts) if parts else None
     v = tf.get_variable(
