@@ -70,6 +70,7 @@
   X(mutex) \
   X(stack_ops) \
   X(session_tensors) \
+  X(staging_ops) \
   X(accumulator_ops) \
   X(lookup_ops) \
   X(lookup_text_file) \

@@ -10,8 +10,8 @@
 #include "support/random_graph.h"
 
 /* Ops that random graphs do not run with success: they need a feed, the contents of files, encoded
- * data, sorted indices, two nodes that use one resource, or a function of Python. Keep the list
- * short. */
+ * data, sorted indices, two nodes that use one resource (staging areas), or a function of Python.
+ * Keep the list short. */
 static const char *const may_fail[] = {"Placeholder",
                                        "ReadFile",
                                        "SaveV2",
@@ -83,7 +83,15 @@ static const char *const may_fail[] = {"Placeholder",
                                        "DeleteSessionTensor",
                                        "StackPushV2",
                                        "StackPopV2",
-                                       "StackCloseV2"};
+                                       "StackCloseV2",
+                                       "Unstage",
+                                       "StagePeek",
+                                       "MapPeek",
+                                       "MapUnstage",
+                                       "MapUnstageNoKey",
+                                       "OrderedMapPeek",
+                                       "OrderedMapUnstage",
+                                       "OrderedMapUnstageNoKey"};
 
 enum { GRAPHS = 4, MOST_GRAPHS = 1000 }; /* per op; more until one succeeds */
 

@@ -131,8 +131,6 @@ def test_names_and_arguments_of_queues():
     for types in ((), [tf.errors.OutOfRangeError], (ValueError,)):
         with pytest.raises(TypeError, match="must be a tuple of tf.error types"):
             tf.train.QueueRunner(queue, enqueue, queue_closed_exception_types=types)
-    with pytest.raises(NotImplementedError, match="memory_limit=5"):
-        tf.contrib.staging.StagingArea(["float32"], memory_limit=5)
 
 
 def test_names_of_legacy_losses():

@@ -24,7 +24,7 @@ static situ_status read_size(const situ_tensor *image, const char *format,
   options->width = image->shape.dim[1];
   options->channels = channels;
   if (!options->height || !options->width)
-    return INTERNAL("JPEG encoding failed: the image is empty");
+    return INVALID("JPEG encoding failed: the image is empty");
   return NULL;
 }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""contrib_gpu.py: tf.contrib for several GPUs: all-reduce (nccl), staging areas, memory
+"""contrib_gpu.py: tf.contrib for several GPUs: all-reduce (nccl), memory
 statistics, and the scopes of compilers."""
 
 from __future__ import annotations
@@ -11,9 +11,7 @@ from typing import Any
 from situ._src.framework.api import V1, export
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import scope
-from situ._src.framework.keywords import unsupported
 from situ._src.framework.scopes import device
-from situ._src.legacy import queues
 from situ._src.ops import script_ops
 from situ._src.ops.array_ops import convert_to_tensor, op
 
@@ -68,69 +66,6 @@ def reduce_sum(tensors: Any):
 def broadcast(tensor):
     """Returns the tensor; copies to other devices are inserted where it is read."""
     return op("Identity", convert_to_tensor(tensor))
-
-
-@export(v1=("contrib.staging.StagingArea", "python.ops.data_flow_ops.StagingArea"))
-class StagingArea:
-    """Buffer of values between steps, first in, first out, in the memory of the CPU.
-
-    Args:
-      dtypes: Types of the components.
-      shapes: Shapes of the components; None: any.
-      names: Names of the components, which make values dictionaries.
-      shared_name: Name under which sessions share the area.
-      capacity: Largest number of elements; 0: no limit.
-      memory_limit: Must be 0, no limit.
-    """
-
-    _MANY = 1 << 30
-
-    def __init__(
-        self,
-        dtypes,
-        shapes=None,
-        names=None,
-        shared_name: str | None = None,
-        capacity: int = 0,
-        memory_limit=0,
-    ) -> None:
-        unsupported("StagingArea", memory_limit=(memory_limit, 0))
-        self._dtypes = [
-            as_dtype(t).base_dtype
-            for t in (dtypes if isinstance(dtypes, (list, tuple)) else [dtypes])
-        ]
-        with scope(None, "StagingArea"), device("/cpu:0"):
-            self._queue = queues.FIFOQueue(
-                capacity or self._MANY, self._dtypes, shapes, names, shared_name
-            )
-        self._names, self._capacity = names, capacity
-
-    dtypes = property(lambda s: s._dtypes)
-    names = property(lambda s: s._names)
-    shapes = property(lambda s: s._queue.shapes)
-    capacity = property(lambda s: s._capacity)
-    name = property(lambda s: s._queue.queue_ref.op.name)
-
-    def put(self, values, name: str | None = None):
-        """Returns an op that adds values: a list, or a dictionary if the components have names."""
-        if (
-            isinstance(values, (list, tuple))
-            and self._names is None
-            and len(values) != len(self._dtypes)
-        ):
-            raise ValueError(f"Unexpected number of inputs {len(values)} vs {len(self._dtypes)}")
-        with device("/cpu:0"):
-            return self._queue.enqueue(values, name or "StagingArea_put")
-
-    def get(self, name: str | None = None):
-        """Returns the oldest values; blocks while the area is empty."""
-        with device("/cpu:0"):
-            result = self._queue.dequeue(name or "StagingArea_get")
-        return result if isinstance(result, (dict, list)) else [result]
-
-    def size(self, name: str | None = None):
-        with device("/cpu:0"):
-            return self._queue.size(name or "StagingArea_size")
 
 
 def _memory(key, name):
