@@ -213,3 +213,22 @@ def test_the_extension_wants_to_be_first(python):
         """
     )
     assert result.out.startswith("TensorFlow was imported before situ. Restart the kernel")
+
+
+KERAS_3 = """
+import tensorflow as tf
+import keras
+from keras import ops
+from tensorflow.keras import random
+print(ops.relu(random.normal((2, 3))).shape, tf.keras.ops.add(1, 2).numpy(), keras.ops is ops)
+print(tf.keras.utils.PyDataset is keras.utils.PyDataset, "ops" in dir(tf.keras))
+print(tf.keras.{name})
+"""
+
+
+def test_tf_keras_has_the_names_of_keras_3(situ):
+    result = situ("run", "a.py", files={"a.py": KERAS_3.format(name="ops.nothing")})
+    assert result.out == "(2, 3) 3 True\nTrue True\n"
+    assert "has no attribute 'nothing'" in result.err
+    result = situ("run", "--check", "a.py", files={"a.py": KERAS_3.format(name="saving.load_model")})
+    assert result.out == "0 names are missing (eager style)\n"

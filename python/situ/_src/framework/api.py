@@ -162,8 +162,8 @@ def moved(name: str) -> str:
 
 
 def canonical(name: str) -> str:
-    """Returns the name that the table has for a name of a moved module or of an older Keras
-    release."""
+    """Returns the name that the table has for a name of a moved module, of an older Keras release,
+    or of Keras 3, which TensorFlow has as tf.keras since 2.16."""
     name = moved(name)
     if name.startswith("keras3.") and not any(lines(name + " ")):
         from situ._src.framework import keras3_names
@@ -173,7 +173,9 @@ def canonical(name: str) -> str:
     if name.startswith("keras.") and not any(lines(name + " ")):
         from situ._src.framework import keras_aliases
 
-        return "keras." + keras_aliases.current_name(name[6:])
+        current = "keras." + keras_aliases.current_name(name[6:])
+        added = "keras3." + name[6:]
+        return added if not any(lines(current + " ")) and any(lines(added + " ")) else current
     return name
 
 
@@ -252,7 +254,11 @@ def is_module(name: str, which: str) -> bool:
     if name.startswith("keras."):
         from situ._src.framework import keras_aliases
 
-        return name[6:] in keras_aliases.MODULES or bool(keras_aliases.names_below(name[6:]))
+        return (
+            name[6:] in keras_aliases.MODULES
+            or bool(keras_aliases.names_below(name[6:]))
+            or any(line[1] == which for line in lines(f"keras3.{name[6:]}."))
+        )
     return any(public_name.startswith(name + ".") for public_name in op_functions())
 
 
@@ -273,6 +279,10 @@ def names_below(path: str, which: str) -> list[str]:
         from situ._src.framework import keras_aliases
 
         names |= keras_aliases.names_below(path[6:])
+        added = "keras3" + path[5:] + "."
+        names.update(
+            line[0][len(added) :].partition(".")[0] for line in lines(added) if line[1] == which
+        )
         if path[6:] in keras_aliases.MODULES:
             module = "keras." + keras_aliases.MODULES[path[6:]]
             names.update(
