@@ -285,3 +285,22 @@ def test_features_of_unknown_rank_and_weights_in_parts():
     assert got.tolist() == [[212.0], [434.0]]
     with pytest.raises(ValueError, match=r"Feature \(key: r\) cannot have rank 0"):
         fc.input_layer({"r": tf.constant(1.0)}, [number])
+
+
+def test_fields_of_vocabularies(tmp_path):
+    (tmp_path / "words").write_text("a\nb\nc\n")
+    file = fc.categorical_column_with_vocabulary_file("x", str(tmp_path / "words"), 2, 1)
+    assert (file.vocabulary_file, file.vocabulary_size) == (str(tmp_path / "words"), 2)
+    assert (file.num_oov_buckets, file.num_buckets, file.default_value) == (1, 3, -1)
+    words = fc.categorical_column_with_vocabulary_list("x", ["a", "b"], default_value=1)
+    assert (words.vocabulary_list, words.default_value) == ((b"a", b"b"), 1)
+
+
+def test_variables_of_columns_in_parts():
+    words = fc.categorical_column_with_vocabulary_list("x", ["a", "b", "c"])
+    column = fc.embedding_column(words, 2, initializer=tf.ones_initializer())
+    found: dict = {}
+    with tf.variable_scope("all", partitioner=tf.fixed_size_partitioner(3)):
+        rows = fc.input_layer({"x": tf.constant([["a"], ["c"]])}, [column], cols_to_vars=found)
+    assert [v.shape.as_list() for v in found[column]] == [[1, 2]] * 3
+    assert _run(rows).tolist() == [[1, 1], [1, 1]]

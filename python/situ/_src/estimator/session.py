@@ -45,7 +45,7 @@ class WarmStartSettings(
     Args:
       ckpt_to_initialize_from: Checkpoint or its folder.
       vars_to_warm_start: Regular expression, or list of variables.
-      var_name_to_vocab_info: Not supported: training raises NotImplementedError unless it is empty.
+      var_name_to_vocab_info: Dictionary from names to a tf.estimator.VocabInfo.
       var_name_to_prev_var_name: Dictionary from names to names in the checkpoint.
 
     Raises:

@@ -251,17 +251,25 @@ def categorical_column_with_vocabulary_list(
       ValueError: If the list is empty or has duplicates, or there are both num_oov_buckets and a
         default_value.
     """
-    if vocabulary_list is None or len(vocabulary_list) < 1:
-        raise ValueError(f"vocabulary_list {vocabulary_list} must be non-empty, column_name: {key}")
-    vocabulary = tuple(
-        w.encode() if isinstance(w, str) else w for w in numpy.asarray(vocabulary_list).tolist()
-    )
-    if len(set(vocabulary)) != len(vocabulary):
-        raise ValueError(f"Duplicate keys in vocabulary_list {vocabulary_list}, column_name: {key}")
-    if num_oov_buckets and default_value != -1:
+    words = _distinct(key, vocabulary_list)
+    _check_unknown(key, default_value, num_oov_buckets)
+    kind = as_dtype(dtype or ("string" if isinstance(words[0], bytes) else "int64"))
+    return VocabularyList(key, words, kind, default_value, num_oov_buckets)
+
+
+def _distinct(key, words):
+    """Returns the words of a vocabulary as a tuple of bytes or integers."""
+    if words is None or len(words) < 1:
+        raise ValueError(f"vocabulary_list {words} must be non-empty, column_name: {key}")
+    found = tuple(w.encode() if isinstance(w, str) else w for w in numpy.asarray(words).tolist())
+    if len(set(found)) != len(found):
+        raise ValueError(f"Duplicate keys in vocabulary_list {words}, column_name: {key}")
+    return found
+
+
+def _check_unknown(key, default_value, num_oov_buckets):
+    if num_oov_buckets and default_value not in (-1, None):
         raise ValueError(f"Can't specify both num_oov_buckets and default_value in {key}.")
-    kind = as_dtype(dtype or ("string" if isinstance(vocabulary[0], bytes) else "int64"))
-    return Vocabulary(key, vocabulary, kind, default_value, num_oov_buckets)
 
 
 @export("feature_column.categorical_column_with_vocabulary_file")
@@ -287,14 +295,13 @@ def categorical_column_with_vocabulary_file(
       ValueError: As in categorical_column_with_vocabulary_list.
     """
     lines = _lines(vocabulary_file, vocabulary_size)
-    vocabulary = lines if as_dtype(dtype).name == "string" else [int(x) for x in lines]
-    return categorical_column_with_vocabulary_list(
-        key,
-        numpy.array(vocabulary, object),
-        dtype,
-        -1 if default_value is None else default_value,
-        num_oov_buckets,
+    _check_unknown(key, default_value, num_oov_buckets)
+    kind, default_value = as_dtype(dtype), -1 if default_value is None else default_value
+    made = VocabularyFile(key, vocabulary_file, len(lines), num_oov_buckets, kind, default_value)
+    made.words = _distinct(
+        key, numpy.array(lines if kind.name == "string" else [int(x) for x in lines], object)
     )
+    return made
 
 
 export(v2="feature_column.categorical_column_with_vocabulary_file")(
@@ -310,27 +317,45 @@ export(v2="feature_column.categorical_column_with_vocabulary_file")(
 )
 
 
-class Vocabulary(
-    Categorical,
-    collections.namedtuple(
-        "VocabularyListCategoricalColumn", "key vocabulary dtype default_value oov"
-    ),
-):
+class _Vocabulary(Categorical):
+    """Categories of known words."""
+
     name = property(lambda s: s.key)
-    num_buckets = property(lambda s: len(s.vocabulary) + s.oov)
+    num_buckets = property(lambda s: len(s.words) + s.num_oov_buckets)
 
     def numbers(self, value):
         text = self.dtype.name == "string"
-        value, count = value if text else cast(value, "int64"), len(self.vocabulary)
-        keys = constant(list(self.vocabulary), "string" if text else "int64")
+        value, count = value if text else cast(value, "int64"), len(self.words)
+        keys = constant(list(self.words), "string" if text else "int64")
         places = key_indices(keys, count, value)
         other = constant(self.default_value, "int64")
-        if self.oov:
+        if self.num_oov_buckets:
             strings = value if text else op("AsString", value)
-            other = op("StringToHashBucketFast", strings, num_buckets=self.oov) + constant(
-                count, "int64"
-            )
+            other = op(
+                "StringToHashBucketFast", strings, num_buckets=self.num_oov_buckets
+            ) + constant(count, "int64")
         return op("SelectV2", op("Less", places, constant(count, "int64")), places, other)
+
+
+class VocabularyList(
+    _Vocabulary,
+    collections.namedtuple(
+        "VocabularyListCategoricalColumn",
+        "key vocabulary_list dtype default_value num_oov_buckets",
+    ),
+):
+    words = property(lambda s: s.vocabulary_list)
+
+
+class VocabularyFile(
+    _Vocabulary,
+    collections.namedtuple(
+        "VocabularyFileCategoricalColumn",
+        "key vocabulary_file vocabulary_size num_oov_buckets dtype default_value file_format",
+        defaults=(None,),
+    ),
+):
+    words: tuple = ()
 
 
 @export("feature_column.crossed_column", v1="contrib.layers.crossed_column")
@@ -478,6 +503,11 @@ def combined(rows, ids, combiner):
     return op("DivNoNan", total, op("Sqrt", count) if combiner == "sqrtn" else count)
 
 
+def whole(weights):
+    """Returns the value of a variable, also of one in parts."""
+    return weights.as_tensor() if hasattr(weights, "as_tensor") else weights.value()
+
+
 def rows_of(table, ids):
     """Looks up rows of a table; missing ids read the first row."""
     return op("GatherV2", table, op("Maximum", ids, constant(0, "int64")), 0)
@@ -509,7 +539,7 @@ class Embedding(
 
             init_from_checkpoint(self.checkpoint, {self.tensor_name: table})
         ids = self.categories.ids(features)
-        rows = rows_of(table.value(), ids)
+        rows = rows_of(whole(table), ids)
         if self.max_norm is not None:
             norms = op("Sqrt", op("Sum", op("Square", rows), [-1], keep_dims=True))
             rows = rows * (self.max_norm / op("Maximum", norms, self.max_norm))

@@ -6,12 +6,12 @@ from __future__ import annotations
 from typing import Any
 
 from situ._src.framework.api import export
-from situ._src.framework.graph import GraphKeys
+from situ._src.framework.graph import GraphKeys, get_default_graph
 from situ._src.framework.keywords import unsupported
-from situ._src.legacy.feature_column import Column, Dense, combined, rows_of
+from situ._src.legacy.feature_column import Column, Dense, combined, rows_of, whole
 from situ._src.ops import init_ops
 from situ._src.ops.array_ops import op
-from situ._src.variables.variable_scope import get_variable, variable_scope
+from situ._src.variables.variable_scope import get_variable, get_variable_scope, variable_scope
 
 
 def _sorted(columns):
@@ -62,16 +62,15 @@ def input_layer(
       feature_columns: Dense columns.
       weight_collections: Must be None.
       trainable: Must be True; embedding_column has an argument of its own.
-      cols_to_vars: Must be None.
+      cols_to_vars: Dictionary that receives the variables of each column.
       cols_to_output_tensors: Dictionary that receives the tensor of each column.
 
     Raises:
-      NotImplementedError: If weight_collections, trainable or cols_to_vars has another value.
+      NotImplementedError: If weight_collections or trainable has another value.
     """
     unsupported(
         "input_layer",
         trainable=(trainable, True),
-        cols_to_vars=(cols_to_vars, None),
         weight_collections=(weight_collections, None),
     )
     parts = []
@@ -81,6 +80,10 @@ def input_layer(
                 parts.append(op("Reshape", column.tensor(features), [-1, column.width]))
                 if cols_to_output_tensors is not None:
                     cols_to_output_tensors[column] = parts[-1]
+                if cols_to_vars is not None:
+                    cols_to_vars[column] = get_default_graph().get_collection(
+                        GraphKeys.GLOBAL_VARIABLES, get_variable_scope().name + "/"
+                    )
         return parts[0] if len(parts) == 1 else op("ConcatV2", parts, 1)
 
 
@@ -94,11 +97,6 @@ def _weights(name, shape, trainable, collections):
         trainable=trainable,
         collections=list(dict.fromkeys(keys)),
     )
-
-
-def _whole(weights):
-    """Returns the value of a variable, also of one in parts."""
-    return weights.as_tensor() if hasattr(weights, "as_tensor") else weights.value()
 
 
 def _parts(weights):
@@ -134,17 +132,17 @@ def linear_model(
                     shape = [column.num_buckets, units]
                     weights = _weights("weights", shape, trainable, weight_collections)
                     ids = column.ids(features)
-                    parts.append(combined(rows_of(_whole(weights), ids), ids, sparse_combiner))
+                    parts.append(combined(rows_of(whole(weights), ids), ids, sparse_combiner))
                 else:
                     shape = [column.width, units]
                     weights = _weights("weights", shape, trainable, weight_collections)
-                    parts.append(op("MatMul", column.tensor(features), _whole(weights)))
+                    parts.append(op("MatMul", column.tensor(features), whole(weights)))
                 if cols_to_vars is not None:
                     cols_to_vars[column] = _parts(weights)
         bias = _weights("bias_weights", [units], trainable, weight_collections)
         if cols_to_vars is not None:
             cols_to_vars["bias"] = _parts(bias)
-        return op("BiasAdd", op("AddN", parts), _whole(bias), name="weighted_sum")
+        return op("BiasAdd", op("AddN", parts), whole(bias), name="weighted_sum")
 
 
 @export(
