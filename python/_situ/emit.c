@@ -66,9 +66,9 @@ static bool check_type(const struct call *call, int p, situ_type have) {
                types_name((situ_type)t));
   }
   PyErr_Format(PyExc_TypeError,
-               "Value passed to parameter '%s' of '%s' Op has DataType %s not in list of allowed "
-               "values: %s",
-               signature->inputs[p].name, signature->name, types_name(have), list);
+               "Value passed to parameter '%s' has DataType %s not in list of allowed values: %s "
+               "(op: '%s')",
+               signature->inputs[p].name, types_name(have), list, signature->name);
   return false;
 }
 

@@ -206,8 +206,20 @@ static const situ_type listed[] = {SITU_BFLOAT16, SITU_HALF,   SITU_FLOAT,      
                                    SITU_INT4,     SITU_UINT4,  SITU_FLOAT8_E5M2, SITU_FLOAT8_E4M3FN,
                                    SITU_STRING,   SITU_BOOL,   SITU_COMPLEX64,   SITU_COMPLEX128};
 
+static situ_status string_not_allowed(const struct schema *schema, const situ_op_attr *spec,
+                                      const char *given) {
+  struct strbuf list = {0};
+  for (const char *at = spec->strings; *at; at++)
+    strbuf_append(&list, *at == '\'' ? "\"" : *at == ',' ? ", " : (char[]){*at, '\0'});
+  const situ_status s = INVALID("Attr '%s' of '%s' Op passed string '%s' not in: %s.", spec->name,
+                                schema->op->name, given, strbuf_get(&list));
+  strbuf_free(&list);
+  return s;
+}
+
 static situ_status not_allowed(const struct schema *schema, const situ_op_attr *spec,
                                const char *given) {
+  if (spec->strings && given) return string_not_allowed(schema, spec, given);
   struct strbuf list = {0};
   for (size_t i = 0; i < COUNT_OF(listed) && !spec->strings; i++)
     if (spec->types >> listed[i] & 1)

@@ -191,3 +191,18 @@ def test_empty_batches_are_not_padded():
     )
     assert batched[0].shape == [0, 2]
     assert index.shape == [1, 3]
+
+
+def test_functions_of_the_module():
+    from situ._src.ops import batch_ops
+
+    def call(value):
+        batched, index, number = batch_ops.batch(
+            [tf.constant([value])], 1, 2, 20_000_000, 0, shared_name="of_the_module"
+        )
+        return batch_ops.unbatch(
+            batched[0] + 1, index, number, 20_000_000, shared_name="rows_of_the_module"
+        )
+
+    results = together(call, 3, 5)
+    assert {value: result.numpy().tolist() for value, result in results.items()} == {3: [4], 5: [6]}

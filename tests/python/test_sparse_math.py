@@ -201,3 +201,18 @@ def test_sizes_of_sparse_tensors():
     assert tf.shape(sparse).numpy().tolist() == [2, 3]
     assert tf.size(sparse).numpy() == 6 and tf.rank(sparse).numpy() == 2
     assert tf.size(sparse, tf.int64).dtype == tf.int64
+
+
+def test_fill_empty_rows_grad():
+    grad = tf.raw_ops.SparseFillEmptyRowsGrad
+    values, default = grad(reverse_index_map=[2, 1, 2], grad_values=[0.5, 1.0, 2.0, 3.0])
+    assert values.numpy().tolist() == [2, 1, 2] and float(default) == 3.5
+    values, default = grad(reverse_index_map=[], grad_values=[1, 2])
+    assert values.numpy().tolist() == [] and int(default) == 3
+    for places in ([4], [0, -1]):
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"must be in \[0, 4\)"):
+            grad(reverse_index_map=places, grad_values=[0, 1, 2, 3])
+    with pytest.raises(tf.errors.InvalidArgumentError, match="grad_values must be a vector"):
+        grad(reverse_index_map=[0], grad_values=[[0, 1]])
+    with tf.Graph().as_default(), pytest.raises(ValueError, match="rank 1 but is rank 2"):
+        grad(reverse_index_map=[[0]], grad_values=[0, 1])

@@ -95,7 +95,7 @@ static void wrong_calls_are_refused(void **state) {
   refused("Unpack", "f", NULL, none, "missing attr 'num'");
   refused("BiasAdd", "ff", "data_format",
           (struct attr_value){.kind = SITU_ATTR_STRING, .text = "NHW"},
-          "Value for attr 'data_format' of NHW is not in the list of allowed values");
+          "Attr 'data_format' of 'BiasAdd' Op passed string 'NHW' not in: \"NHWC\", \"NCHW\".");
   refused("BiasAdd", "ff", "data_format", (struct attr_value){.kind = SITU_ATTR_INT},
           "'int' when 'string' expected for attr 'data_format'");
   refused("AddN", "ff", "N", (struct attr_value){.kind = SITU_ATTR_INT, .integer = 3}, "inputs");

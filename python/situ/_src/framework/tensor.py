@@ -12,6 +12,7 @@ from situ._src.framework import (
     dtypes,
     errors,
     node_def,
+    style,
     tensor_shape,
 )
 
@@ -172,7 +173,7 @@ class Reference:
 
 def _refuse_bool(self):
     if not self.graph.building_function:
-        raise TypeError(
+        raise errors.OperatorNotAllowedInGraphError(
             "Using a `tf.Tensor` as a Python `bool` is not allowed. Use `if t is not "
             "None:` instead of `if t:` to test if a tensor is defined, and use "
             "TensorFlow ops such as tf.cond to execute subgraphs conditioned on the "
@@ -192,14 +193,15 @@ _AUTOGRAPH_HINT = (
 
 
 def _refuse_iteration(self):
-    if not self.graph.building_function:
-        raise TypeError(
-            "Tensor objects are only iterable when eager execution is enabled. To "
-            "iterate over this tensor use tf.map_fn."
+    in_function = self.graph.building_function
+    if not in_function and style.is_graph():
+        raise errors.OperatorNotAllowedInGraphError(
+            "iterating over `tf.Tensor` is not allowed in Graph execution: Tensor objects are only "
+            "iterable when eager execution is enabled. To iterate over this tensor use tf.map_fn."
         )
-    if self.shape.rank == 0:
+    if in_function and self.shape.rank == 0:
         raise TypeError("Cannot iterate over a scalar tensor.")
-    if self.shape.rank is None or self.shape.as_list()[0] is None:
+    if not in_function or self.shape.rank is None or self.shape.as_list()[0] is None:
         raise errors.OperatorNotAllowedInGraphError(
             "Iterating over a symbolic `tf.Tensor` is not allowed: AutoGraph did not convert this "
             "code.\n" + _AUTOGRAPH_HINT

@@ -9,7 +9,7 @@ import builtins
 import numbers
 
 import _situ
-from situ._src.framework import tensor_shape
+from situ._src.framework import style, tensor_shape
 from situ._src.framework.api import export, op_functions
 from situ._src.framework.dtypes import as_dtype, beyond_int32, dtype_of
 from situ._src.framework.graph import get_default_graph, scope
@@ -295,6 +295,13 @@ def concat(values: TensorLike, axis: Axis, name: str | None = "concat") -> Tenso
     return op("ConcatV2", list(values), axis, name=name)
 
 
+def _axis_error(axis, rank):
+    """Returns the text of the error for an axis that tensors of a rank do not have."""
+    if style.is_graph():  # of TensorFlow 1
+        return f"axis = {axis} not in [{-rank}, {rank})"
+    return f"Argument `axis` = {axis} not in range [{-rank}, {rank})"
+
+
 @export("stack")
 def stack(values: TensorLike, axis: Axis = 0, name: str | None = "stack") -> Tensor:
     """Stacks tensors of rank R into one tensor of rank R + 1.
@@ -320,6 +327,9 @@ def stack(values: TensorLike, axis: Axis = 0, name: str | None = "stack") -> Ten
     if not any(is_tensor(v) or hasattr(v, "flat_values") for v in values):  # as the first
         first = convert_to_tensor(values[0])
         values = [first, *[convert_to_tensor(v, first.dtype) for v in values[1:]]]
+    rank = tensor_shape.as_shape(getattr(values[0], "shape", None)).rank if values else None
+    if rank is not None and not -rank - 1 <= axis <= rank:
+        raise ValueError(_axis_error(axis, rank + 1))
     return op("Pack", values, axis=axis, name=name)
 
 
@@ -351,10 +361,11 @@ def unstack(
     if num is None:
         known = tensor_shape.as_shape(value.shape)
         if known.rank is not None and not -known.rank <= axis < known.rank:
-            raise ValueError(f"Argument `axis` = {axis} not in range [{-known.rank}, {known.rank})")
+            raise ValueError(_axis_error(axis, known.rank))
         num = None if known.rank is None else known.as_list()[axis]
         if num is None:
-            raise ValueError(f"Cannot infer argument `num` from shape {value.shape}")
+            argument = "num" if style.is_graph() else "argument `num`"
+            raise ValueError(f"Cannot infer {argument} from shape {value.shape}")
     if num == 0 and 0 in tensor_shape.as_shape(value.shape):
         return []
     return op("Unpack", value, num=num, axis=axis, name=name)

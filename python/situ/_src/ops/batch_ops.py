@@ -18,6 +18,89 @@ _FOREVER = 2**62  # microseconds
 _numbers = itertools.count()
 
 
+@export("python.ops.batch_ops.batch")
+def batch(
+    in_tensors: list,
+    num_batch_threads: int,
+    max_batch_size: int,
+    batch_timeout_micros: int,
+    grad_timeout_micros: int,
+    max_enqueued_batches: int = 10,
+    allowed_batch_sizes: list[int] | None = None,
+    container: str = "",
+    shared_name: str = "",
+    batching_queue: str = "",
+    name: str | None = None,
+) -> tuple:
+    """Joins concurrent calls to one batch: one call returns it, the others empty tensors.
+
+    Args:
+      in_tensors: Tensors to concatenate along their first dimension, of one size.
+      num_batch_threads: As for `batch_function`.
+      max_batch_size: The largest number of rows of a batch.
+      batch_timeout_micros: How long a call waits for others, in microseconds.
+      grad_timeout_micros: The timeout of the gradient, in microseconds.
+      max_enqueued_batches: As for `batch_function`.
+      allowed_batch_sizes: Increasing sizes of batches, which are filled with copies of a row.
+      container: The container of the batcher.
+      shared_name: The name of the batcher.
+      batching_queue: The name of a queue in TensorFlow.
+      name: A name for the operation (optional).
+
+    Returns:
+      (the batched tensors, the rows of each call, the number of this call).
+    """
+    *batched, index, call = OPS["Batch"](
+        list(in_tensors),
+        num_batch_threads=num_batch_threads,
+        max_batch_size=max_batch_size,
+        max_enqueued_batches=max_enqueued_batches,
+        batch_timeout_micros=batch_timeout_micros,
+        allowed_batch_sizes=list(allowed_batch_sizes or []),
+        grad_timeout_micros=grad_timeout_micros,
+        container=container,
+        shared_name=shared_name,
+        batching_queue=batching_queue,
+        name=name,
+    )
+    return batched, index, call
+
+
+@export("python.ops.batch_ops.unbatch")
+def unbatch(
+    batched_tensor: Any,
+    batch_index: Any,
+    id: Any,
+    timeout_micros: int,
+    container: str = "",
+    shared_name: str = "",
+    name: str | None = None,
+) -> Any:
+    """Returns the rows of a result that belong to this call of `batch`.
+
+    Args:
+      batched_tensor: The result for the batch, or an empty tensor.
+      batch_index: The rows of each call.
+      id: The number of this call.
+      timeout_micros: How long to wait for the call that has the batch, in microseconds.
+      container: The container of the object that holds rows for other calls.
+      shared_name: The name of that object.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor.
+    """
+    return OPS["Unbatch"](
+        batched_tensor,
+        batch_index,
+        id,
+        timeout_micros=timeout_micros,
+        container=container,
+        shared_name=shared_name,
+        name=name,
+    )
+
+
 @export("nondifferentiable_batch_function")
 def batch_function(
     num_batch_threads: int,

@@ -11,6 +11,7 @@ from situ._src.framework.keywords import unsupported, with_order
 from situ._src.framework.scopes import colocate_with_variable
 from situ._src.ops import sparse_ops
 from situ._src.ops.array_ops import cast, constant, convert_to_tensor, gather, op
+from situ._src.ops.gather_ops import increasing_ids
 from situ._src.ops.ragged_tensor import RaggedTensor
 from situ._src.ops.sparse_combine_ops import sparse_fill_empty_rows
 from situ._src.ops.sparse_ops import SparseTensor
@@ -42,9 +43,8 @@ def _segment_reduction(power):
         unsupported("sparse.segment", sparse_gradient=(sparse_gradient, False))
         with scope(name, "SparseSegment") as full:
             rows = op("GatherV2", convert_to_tensor(data), convert_to_tensor(indices), 0)
-            ids = convert_to_tensor(segment_ids)
-            if num_segments is None:
-                num_segments = _segment_count(ids)
+            ids, count = increasing_ids(segment_ids)
+            num_segments = count if num_segments is None else num_segments
             total = op("UnsortedSegmentSum", rows, ids, num_segments)
             if not power:
                 return op("Identity", total, name=full)

@@ -121,7 +121,7 @@ for _update in ("Update", "Add", "Sub"):
     _scatter("ScatterNd" + _update, "scatter_nd_" + _update.lower())
 
 
-def _increasing(segment_ids):
+def increasing_ids(segment_ids):
     """Returns (segment ids, number of segments); fails if the ids decrease."""
     ids = convert_to_tensor(segment_ids, name="segment_ids")
     end = op("StridedSlice", ids, [-1], [0], [1], end_mask=1)
@@ -131,12 +131,10 @@ def _increasing(segment_ids):
         [constant([0], ids.dtype), op("StridedSlice", ids, [0], [-1], [1], begin_mask=1)],
         0,
     )
+    zero = constant(0, ids.dtype)
+    ids = checked(ids, op("GreaterEqual", end, zero), "segment ids must be >= 0")
     first = op("StridedSlice", ids, [0], [1], [1])
-    ids = checked(
-        ids,
-        op("GreaterEqual", first, constant(0, ids.dtype)),
-        "segment ids must not be negative",
-    )
+    ids = checked(ids, op("GreaterEqual", first, zero), "segment ids must not be negative")
     size = op("Reshape", op("Size", ids), [1])
     rising = op("LessEqual", op("Slice", before, [0], size), ids)
     ids = checked(ids, rising, "segment ids are not increasing")
@@ -155,7 +153,7 @@ def _segments(op_name):
         Returns:
           A tensor with one row per segment.
         """
-        ids, count = _increasing(segment_ids)
+        ids, count = increasing_ids(segment_ids)
         data = convert_to_tensor(data)
         if op_name[-3:] not in ("Max", "Min"):
             return op(op_name, data, ids, count, name=name)
@@ -201,7 +199,7 @@ def unsorted_segment_mean(
 @export("math.segment_mean", v1="segment_mean")
 def segment_mean(data: TensorLike, segment_ids: TensorLike, name: str | None = None) -> Tensor:
     """Computes the mean of the rows of each segment; `segment_ids` must be sorted."""
-    return unsorted_segment_mean(data, *_increasing(segment_ids), name)
+    return unsorted_segment_mean(data, *increasing_ids(segment_ids), name)
 
 
 @export("math.unsorted_segment_sqrt_n", v1="unsorted_segment_sqrt_n")

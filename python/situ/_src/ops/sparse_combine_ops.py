@@ -4,11 +4,15 @@ maximum and minimum, default values in empty rows, crosses of columns, and parts
 
 from __future__ import annotations
 
+from situ._src.framework import tensor_shape
 from situ._src.framework.api import export
+from situ._src.framework.errors import InvalidArgumentError
 from situ._src.framework.graph import scope
 from situ._src.framework.indexed_slices import IndexedSlices
+from situ._src.framework.tensor import EagerTensor
 from situ._src.framework.tensor import Tensor as TensorClass
 from situ._src.ops.array_ops import cast, concat, convert_to_tensor, op
+from situ._src.ops.check_ops import checked
 from situ._src.ops.sparse_ops import SparseTensor, _rank, reorder
 
 TYPE_CHECKING = False
@@ -130,6 +134,52 @@ def sparse_fill_empty_rows(
             "SparseFillEmptyRows", sparse.indices, sparse.values, sparse.dense_shape, default
         )
         return SparseTensor(indices, values, sparse.dense_shape), empty
+
+
+@export("raw_ops.SparseFillEmptyRowsGrad")
+def sparse_fill_empty_rows_grad(
+    reverse_index_map: TensorLike, grad_values: TensorLike, name: str | None = None
+) -> list:
+    """Computes the gradient of SparseFillEmptyRows.
+
+    Args:
+      reverse_index_map: By value of the sparse tensor, its index in the filled one: an int64
+        vector.
+      grad_values: The gradients of the values of the filled tensor, a vector.
+      name: A name for the operation (optional).
+
+    Returns:
+      [gradients of the values, gradient of the default value, a scalar].
+
+    Raises:
+      ValueError: An argument is no vector (InvalidArgumentError in eager mode).
+      InvalidArgumentError: An index is out of range.
+    """
+    with scope(name, "SparseFillEmptyRowsGrad"):
+        places = convert_to_tensor(reverse_index_map, "int64")
+        grads = convert_to_tensor(grad_values)
+        for text, tensor in (("reverse_index_map", places), ("grad_values", grads)):
+            _check_vector(tensor, text, "SparseFillEmptyRowsGrad")
+        zeros = op("ZerosLike", grads)
+        size = op("Size", grads, out_type="int64")
+        fits = op("LogicalAnd", op("GreaterEqual", places, op("ZerosLike", places)), places < size)
+        text = f"Elements in reverse index must be in [0, {tensor_shape.as_shape(grads.shape)[0]})"
+        places = checked(places, fits, text)
+        counts = op("UnsortedSegmentSum", op("OnesLike", places), places, size)
+        is_filled = op("Equal", counts, op("ZerosLike", counts))
+        rest = op("Sum", op("SelectV2", is_filled, grads, zeros), 0)
+        return [op("GatherV2", grads, places, 0), rest]
+
+
+def _check_vector(tensor, argument, op_name):
+    rank = tensor_shape.as_shape(tensor.shape).rank
+    if rank in (None, 1):
+        return
+    if isinstance(tensor, EagerTensor):
+        raise InvalidArgumentError(
+            None, None, f"{argument} must be a vector, saw: {list(tensor.shape)}"
+        )
+    raise ValueError(f"Shape must be rank 1 but is rank {rank} for '{op_name}' (op: '{op_name}')")
 
 
 @export(v2="sparse.split")

@@ -46,8 +46,7 @@ class _TensorArrayBase:
         return self._copy()
 
     def close(self, name=None):
-        del name  # there is no op to name
-        return
+        return OPS["NoOp"](name=name)
 
 
 class _EagerArray(_TensorArrayBase):
