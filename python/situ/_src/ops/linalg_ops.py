@@ -249,4 +249,4 @@ def normalize(
     with scope(name, "normalize"):
         tensor = convert_to_tensor(tensor)
         norm = named("norm")(tensor, ord, axis, keepdims=True)
-        return tensor / norm, norm
+        return tensor / cast(norm, tensor.dtype), norm

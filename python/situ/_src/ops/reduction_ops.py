@@ -305,12 +305,26 @@ def _check_norm(ord, axis):
 
 def _spectral_norm(tensor, axis):
     """The largest singular value of matrices in two dimensions, which stay with size 1."""
-    rank = tensor.shape.rank
-    rows, columns = (a % rank for a in axis)
-    order = [*(a for a in range(rank) if a not in (rows, columns)), rows, columns]
+    order = _with_last(tensor, axis)
     values = named("math.real")(op("Svd", op("Transpose", tensor, order), compute_uv=False)[0])
     largest = op("ExpandDims", OPS["Max"](values, -1, True), -1)
-    return op("Transpose", largest, [order.index(a) for a in range(rank)])
+    if isinstance(order, list):
+        return op("Transpose", largest, [order.index(a) for a in range(len(order))])
+    return op("Transpose", largest, op("InvertPermutation", order))
+
+
+def _with_last(tensor, axes):
+    """Returns the permutation that makes the axes the last ones: a list, or a tensor if the rank is
+    unknown."""
+    rank = tensor_shape.as_shape(tensor.shape).rank
+    if rank is not None:
+        last = [a % rank for a in axes]
+        return [*(a for a in range(rank) if a not in last), *last]
+    ranks = op("Rank", tensor)
+    last = op("FloorMod", constant(list(axes), "int32"), ranks)
+    every = op("Range", constant(0, "int32"), ranks, constant(1, "int32"))
+    rest = named("setdiff1d")(every, last)[0]
+    return op("ConcatV2", [rest, last], 0)
 
 
 def _absolute(tensor):

@@ -7,8 +7,11 @@ import numpy
 
 import _situ
 from situ._src.framework.api import export
+from situ._src.framework.errors import InvalidArgumentError
 from situ._src.framework.graph import scope
+from situ._src.framework.tensor import constant_value
 from situ._src.ops.array_ops import convert_to_tensor, op
+from situ._src.ops.constant_op import is_tensor
 from situ._src.ops.ragged_tensor import RaggedTensor, is_ragged, to_ragged
 from situ._src.ops.script_ops import on_host
 
@@ -340,32 +343,55 @@ def substr_v1(
     return substr(input, pos, len, unit, name)
 
 
+def _joined_axes(axis, rank):
+    """Returns the axes that are joined, as numbers from 0; all in reverse order if `axis` is None.
+    The first one is joined first."""
+    if axis is None:
+        return list(range(rank))[::-1]
+    axes = [int(a) for a in numpy.ravel(axis)]
+    for a in axes:
+        if not -rank <= a < rank:
+            raise ValueError(f"Invalid reduction dimension {a} for input with {rank} dimensions.")
+    axes = [a % rank for a in axes]
+    if len(set(axes)) < len(axes):
+        raise ValueError(f"Duplicate reduction dimension in {numpy.ravel(axis).tolist()}.")
+    return axes
+
+
+def _joined_shape(sizes, axes, keep):
+    if keep:
+        return [1 if i in axes else size for i, size in enumerate(sizes)]
+    return [size for i, size in enumerate(sizes) if i not in axes]
+
+
 def _reduce_join(inputs, axis, keep, separator, name):
     strings = convert_to_tensor(inputs, "string")
     rank = strings.shape.rank
-    if rank is None:
-        raise ValueError("tf.strings.reduce_join: situ needs a tensor of known rank.")
-    axes = list(range(rank))[::-1] if axis is None else [int(a) % rank for a in numpy.ravel(axis)]
-    rest = [i for i in range(rank) if i not in axes]
+    inputs, fixed = [strings], axis
+    if is_tensor(axis):
+        fixed = constant_value(axis)
+        if fixed is None:
+            inputs, rank = [strings, axis], None
+    shape = None
+    if rank is not None:
+        shape = _joined_shape(strings.shape.as_list(), _joined_axes(fixed, rank), keep)
 
-    def result(sizes):
-        return (
-            [1 if i in axes else sizes[i] for i in range(rank)]
-            if keep
-            else [sizes[i] for i in rest]
-        )
-
-    def call(array):
+    def call(array, *given):
         array = numpy.asarray(array, object)
+        try:
+            axes = _joined_axes(*given or [fixed], array.ndim)
+        except ValueError as error:
+            raise InvalidArgumentError(None, None, str(error)) from None
+        rest = [i for i in range(array.ndim) if i not in axes]
         rows = array.transpose([*rest, *axes[::-1]]).reshape(  # the first axis is joined first
             int(numpy.prod([array.shape[i] for i in rest])),
             int(numpy.prod([array.shape[i] for i in axes])),
         )
         made = numpy.array([*[separator.encode().join(r) for r in rows], None], object)[:-1]
-        return [made.reshape(result(array.shape))]
+        return [made.reshape(_joined_shape(array.shape, axes, keep))]
 
     with scope(None, "ReduceJoin"):
-        return on_host(call, [strings], ["string"], [result(strings.shape.as_list())], name)[0]
+        return on_host(call, inputs, ["string"], [shape], name)[0]
 
 
 @export(v2="strings.reduce_join")
