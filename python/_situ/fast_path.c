@@ -10,10 +10,11 @@ struct fast_path_object {
   const char *name;      /* the same as a C string, or NULL */
   PyObject *weak;
   int rank;  /* the required rank of all tensors; SITU_ANY: any */
-  bool real; /* tensors must be floating-point */
+  bool real; /* tensors must be floating-point, of one type */
 };
 
-static bool fits(const struct fast_path_object *self, PyObject *value) {
+/* Whether an argument is a tensor of the required rank and type; sets its type. */
+static bool fits(const struct fast_path_object *self, PyObject *value, situ_type *out) {
   situ_type type;
   int rank;
   if (IS_TENSOR(value)) {
@@ -25,6 +26,7 @@ static bool fits(const struct fast_path_object *self, PyObject *value) {
   } else {
     return false;
   }
+  *out = type;
   return (self->rank == SITU_ANY || rank == self->rank) && (!self->real || types_is_real(type));
 }
 
@@ -32,7 +34,11 @@ static PyObject *call(PyObject *object, PyObject *const *args, size_t flags, PyO
   const struct fast_path_object *self = (struct fast_path_object *)object;
   const Py_ssize_t n = PyVectorcall_NARGS(flags);
   bool straight = !names && n == ((struct function_object *)self->op)->signature.n_inputs;
-  for (Py_ssize_t i = 0; i < n && straight; i++) straight = fits(self, args[i]);
+  situ_type first = SITU_FLOAT, type = SITU_FLOAT;
+  for (Py_ssize_t i = 0; i < n && straight; i++) {
+    straight = fits(self, args[i], &type) && (i == 0 || !self->real || type == first);
+    if (i == 0) first = type;
+  }
   if (!straight) return PyObject_Vectorcall(self->python, args, flags, names);
   return ops_call(self->op, self->name, args, n);
 }

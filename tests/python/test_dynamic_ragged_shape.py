@@ -255,3 +255,35 @@ def test_static_values_of_comparisons():
     known = []
     trace([1])
     assert known[0].tolist() == [True, False] and known[1] is None
+
+
+def test_checks_of_squeeze_and_sparse_conversion():
+    rows = tf.ragged.constant([[[1, 2], [3, 4]], [[5, 6]]], ragged_rank=1)
+    sparse = rows.to_sparse()
+    assert sparse.indices.numpy().tolist()[3:] == [[0, 1, 1], [1, 0, 0], [1, 0, 1]]
+    nested = tf.ragged.constant([[[1], [2]], [[3], [4]]])
+    with pytest.raises(tf.errors.InvalidArgumentError, match="not squeezable"):
+        tf.squeeze(nested, [0])
+    with pytest.raises(tf.errors.InvalidArgumentError, match="not squeezable"):
+        tf.function(lambda: tf.squeeze(nested, [0]).flat_values)()
+
+
+def test_keywords_of_functions_of_ragged_tensors():
+    rows = tf.ragged.constant([[1, 2], [3]])
+    assert tf.expand_dims(input=rows, axis=0).shape.as_list() == [1, 2, None]
+    assert tf.reverse(tensor=rows, axis=[1]).to_list() == [[2, 1], [3]]
+    assert tf.reduce_sum(input_tensor=rows, axis=1).numpy().tolist() == [3, 3]
+    assert int(tf.rank(input=rows)) == 2 and int(tf.size(input=rows)) == 3
+    with pytest.raises(TypeError, match="may not be used as a boolean"):
+        bool(rows)
+
+
+def test_variance_is_not_negative():
+    rows = tf.ragged.constant([[0.1, 0.1, 0.1], [3.0]])
+    assert tf.math.reduce_variance(rows, axis=1).numpy().min() >= 0
+    assert not numpy.isnan(tf.math.reduce_std(rows, axis=1).numpy()).any()
+
+
+def test_images_of_rows():
+    rows = tf.ragged.constant([[0.5, 0.25], [1.0]])
+    assert tf.image.adjust_brightness(rows, 0.5).to_list() == [[1.0, 0.75], [1.5]]

@@ -394,6 +394,9 @@ class Checkpoint:
         _call_back(options, path)
         return path
 
+    def sync(self) -> None:
+        """Waits until checkpoints are written; `save` and `write` return after that anyway."""
+
     def read(self, save_path, options=None):
         """Restores existing objects now, and objects created later when they are tracked.
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 import itertools
 
 import _situ
-from situ._src.framework import nest
+from situ._src.framework import nest, tensor_shape
 from situ._src.framework.config import function_options
+from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import Graph
 from situ._src.framework.resource_order import effects_of
 from situ._src.framework.tensor import EagerTensor, GraphTensor
@@ -208,6 +209,20 @@ class ConcreteFunction:
         indices = itertools.count()
         self.template = nest.COMPOSITES.template(
             structured, lambda v: None if v is None else next(indices)
+        )
+
+    @property
+    def output_shapes(self):
+        """The static shapes of the results, in their structure."""
+        return nest.COMPOSITES.map(
+            lambda t: None if t is None else tensor_shape.as_shape(t.shape), self.structured_outputs
+        )
+
+    @property
+    def output_dtypes(self):
+        """The types of the results, in their structure."""
+        return nest.COMPOSITES.map(
+            lambda t: None if t is None else as_dtype(t.dtype), self.structured_outputs
         )
 
     @property

@@ -192,6 +192,9 @@ def shape_of(tensor):
 
 
 for _name, _type in (
+    ("to_bfloat16", "bfloat16"),
+    ("to_complex64", "complex64"),
+    ("to_complex128", "complex128"),
     ("to_float", "float32"),
     ("to_double", "float64"),
     ("to_int32", "int32"),
@@ -205,6 +208,7 @@ for _name, _type in (
 
 
 @export("shape")
+@ragged_version("ragged_broadcast", "ragged_shape")
 def shape(input: TensorLike, out_type: DTypeLike = "int32", name: str | None = None) -> Tensor:
     """Returns the shape of a tensor as a 1-D integer tensor.
 
@@ -218,10 +222,6 @@ def shape(input: TensorLike, out_type: DTypeLike = "int32", name: str | None = N
     """
     if is_sparse(input):
         return op("Cast", input.dense_shape, DstT=as_dtype(out_type), name=name)
-    if type(input).__name__ in ("RaggedTensor", "RaggedTensorValue"):
-        from situ._src.ops.ragged_broadcast import ragged_shape
-
-        return ragged_shape(input, out_type, name)
     tensor = convert_to_tensor(input)
     known = tensor_shape.as_shape(tensor.shape)
     if isinstance(tensor, GraphTensor) and known.is_fully_defined():
@@ -566,7 +566,7 @@ def range_(
         return op("Range", *parts, name=full)
 
 
-def _where(op_name):
+def _where(op_name, ragged_name):
     def where(
         condition: TensorLike, x: TensorLike = None, y: TensorLike = None, name: str | None = None
     ) -> Tensor:
@@ -593,11 +593,11 @@ def _where(op_name):
             else op(op_name, condition, x, y, name=name)
         )
 
-    return where
+    return ragged_version("ragged_math", ragged_name)(where)
 
 
-where = export("where", v1="where_v2")(ragged_version("ragged_math", "where")(_where("SelectV2")))
-export(v1="where")(ragged_version("ragged_math", "where_v1")(_where("Select")))
+where = export("where", v1="where_v2")(_where("SelectV2", "where"))
+export(v1="where")(_where("Select", "where_v1"))
 
 
 identity = op_functions()["identity"]

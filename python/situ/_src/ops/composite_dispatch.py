@@ -44,3 +44,21 @@ def ragged_version(module: str, name: str) -> Callable:
         return call
 
     return decorate
+
+
+def ragged_elementwise(function: Callable) -> Callable:
+    """Decorates an element-wise function: of a ragged tensor it takes the flat values.
+
+    Args:
+      function: The function. Its first argument is the tensor.
+    """
+
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        if args and is_ragged_argument(args[0]):
+            to_ragged = importlib.import_module("situ._src.ops.ragged_tensor").to_ragged
+            rows = to_ragged(args[0])
+            return rows.with_flat_values(function(rows.flat_values, *args[1:], **kwargs))
+        return function(*args, **kwargs)
+
+    return call

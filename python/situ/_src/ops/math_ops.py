@@ -60,31 +60,44 @@ def truediv(x: TensorLike, y: TensorLike, name: str | None = "truediv") -> Tenso
       TypeError: If the types differ, or are boolean or string.
     """
     with scope(name, "truediv") as full:
-        x, y = _pair(x, y)
-        if x.dtype != y.dtype:
-            raise TypeError(f"x and y must have the same dtype, got {x.dtype!r} != {y.dtype!r}")
-        if x.dtype.is_bool or x.dtype.name == "string":
-            raise TypeError(
-                f"Invalid dtype {x.dtype!r} in truediv. Expected one of "
-                "{uint8, int8, uint16, int16, uint32, int32, uint64, int64, bfloat16, "
-                "float16, float32, float64, complex64, complex128}."
-            )
-        if not x.dtype.is_floating and not x.dtype.is_complex:
-            real = "float32" if x.dtype.size <= 2 else "float64"
-            x, y = cast(x, real), cast(y, real)
-        return op("RealDiv", x, y, name=full)
+        return op("RealDiv", *_real_pair(x, y, "truediv"), name=full)
+
+
+def _real_pair(x, y, function):
+    """Converts the operands of a division to tensors of real or complex numbers.
+
+    Raises:
+      TypeError: the types differ, or are boolean or string.
+    """
+    x, y = _pair(x, y)
+    if x.dtype != y.dtype:
+        raise TypeError(f"x and y must have the same dtype, got {x.dtype!r} != {y.dtype!r}")
+    if x.dtype.is_bool or x.dtype.name == "string":
+        raise TypeError(
+            f"Invalid dtype {x.dtype!r} in {function}. Expected one of "
+            "{uint8, int8, uint16, int16, uint32, int32, uint64, int64, bfloat16, "
+            "float16, float32, float64, complex64, complex128}."
+        )
+    if x.dtype.is_floating or x.dtype.is_complex:
+        return x, y
+    real = "float32" if x.dtype.size <= 2 else "float64"
+    return cast(x, real), cast(y, real)
 
 
 @export("math.divide_no_nan", v1="div_no_nan")
 def divide_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Divides `x` by `y` element-wise and returns 0 where `y` is 0."""
+    """Divides `x` by `y` element-wise and returns 0 where `y` is 0.
+
+    Args:
+      x: A tensor of numbers.
+      y: A tensor of the same type.
+      name: A name for the operation (optional).
+
+    Raises:
+      TypeError: If the types differ, or are boolean or string.
+    """
     with scope(name, "div_no_nan") as full:
-        x, y = _pair(x, y)
-        is_exact = not x.dtype.is_floating and not x.dtype.is_complex
-        if is_exact and x.dtype == y.dtype:
-            real = "float32" if x.dtype.size <= 2 else "float64"
-            x, y = cast(x, real), cast(y, real)
-        return op("DivNoNan", x, y, name=full)
+        return op("DivNoNan", *_real_pair(x, y, "tf.math.divide_no_nan"), name=full)
 
 
 @export(v1="div")
@@ -112,6 +125,20 @@ def _conjugate(x, transposed, adjoint, batched, ranks):
     return x, transposed, adjoint
 
 
+def _wider(a, b, dtype):
+    """Converts the operands of a matrix product to the type in which it is computed."""
+    names, small = {a.dtype.name, b.dtype.name}, {"int8", "uint8"}
+    is_sum = names <= small and dtype.name == "int32"
+    if not is_sum and (dtype.name not in names or names - small - {dtype.name}):
+        raise errors.NotFoundError(
+            None,
+            None,
+            "Could not find device for node: no matrix product of "
+            f"{a.dtype.name} and {b.dtype.name} gives {dtype.name}.",
+        )
+    return cast(a, dtype), cast(b, dtype)
+
+
 @export("matmul", "linalg.matmul")
 @fast_path("MatMul", rank=2)
 @ragged_version("ragged_math", "matmul")
@@ -124,6 +151,9 @@ def matmul(
     adjoint_b: bool = False,
     a_is_sparse: bool = False,
     b_is_sparse: bool = False,
+    output_type: DTypeLike = None,
+    grad_a: bool = False,
+    grad_b: bool = False,
     name: str | None = None,
 ) -> Tensor:
     """Multiplies matrix `a` by matrix `b`, producing `a @ b`.
@@ -139,21 +169,28 @@ def matmul(
       adjoint_b: Whether `b` is conjugated and transposed before the multiplication.
       a_is_sparse: A hint, ignored.
       b_is_sparse: A hint, ignored.
+      output_type: The type of the result, in which the products are added: int32 for int8 and
+        uint8, or that of an operand. By default that of `a`.
+      grad_a: A hint, ignored.
+      grad_b: A hint, ignored.
       name: A name for the operation (optional).
 
     Returns:
-      A tensor of the type of `a` and of shape [..., rows of `a`, columns of `b`].
+      A tensor of the type of `a` or `output_type` and of shape [..., rows of `a`, columns of `b`].
 
     Raises:
+      NotFoundError: If there is no product of these types with this `output_type`.
       ValueError: If the inner dimensions differ (InvalidArgumentError in eager mode).
     """
-    del a_is_sparse, b_is_sparse  # hints for speed
+    del a_is_sparse, b_is_sparse, grad_a, grad_b  # hints for speed
     for side, transposed, adjoint in (("a", transpose_a, adjoint_a), ("b", transpose_b, adjoint_b)):
         if transposed and adjoint:
             raise ValueError(f"Only one of `transpose_{side}` and `adjoint_{side}` can be True.")
     with scope(name, "MatMul") as full:
         a = convert_to_tensor(a, name="a")
         b = convert_to_tensor(b, None if _own_type(b) else a.dtype, "b")
+        if output_type is not None:
+            a, b = _wider(a, b, as_dtype(output_type))
         ranks = [tensor_shape.as_shape(t.shape).rank for t in (a, b)]
         batched = all(r is None or r > 2 for r in ranks)
         if batched and None in ranks and not _situ.executing_eagerly():

@@ -8,7 +8,6 @@ repeats; only dimensions whose size is always 1 are repeated, as in NumPy.
 
 from __future__ import annotations
 
-from situ._src.framework.api import named
 from situ._src.ops.array_ops import concat, constant, op
 from situ._src.ops.dynamic_ragged_shape import DynamicRaggedShape
 from situ._src.ops.ragged_tensor import RaggedTensor, is_ragged, to_ragged
@@ -324,13 +323,13 @@ def fill(dims, value, name=None):
     return dims._add_row_partitions(op("Fill", dims.inner_shape, value, name=name))
 
 
-def ragged_shape(rt, out_type="int32", name=None):
+def ragged_shape(input, out_type="int32", name=None):
     """Returns the DynamicRaggedShape of a ragged tensor.
 
     Args:
-      rt: the tensor.
+      input: the tensor.
       out_type: the type of the shape.
       name: a name for the operation (optional).
     """
     del name  # a shape is not one operation
-    return DynamicRaggedShape.from_tensor(rt, out_type)
+    return DynamicRaggedShape.from_tensor(input, out_type)

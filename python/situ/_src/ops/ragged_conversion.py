@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy
 
 from situ._src.framework import tensor_shape
-from situ._src.framework.api import BOTH, named
+from situ._src.framework.api import BOTH, export, named
 from situ._src.framework.graph import scope
 from situ._src.framework.tensor import EagerTensor, Tensor, constant_value
 from situ._src.ops.array_ops import cast, concat, constant, convert_to_tensor, op
@@ -169,7 +169,7 @@ def to_sparse(rt, name):
             places = op("Range", zero, size, one)
             n = op("Shape", columns[0], out_type="int64")
             columns = [BOTH["repeat"](c, size) for c in columns]
-            columns.append(BOTH["tile"](places, n))
+            columns.append(op("Tile", places, n))
         indices = op("Pack", columns, axis=1)
         return SparseTensor(indices, op("Reshape", values, [-1]), wide.bounding_shape())
 
@@ -333,3 +333,24 @@ def set_shape(rt, shape):
         rt.values.shape.assert_is_compatible_with(inner)
     else:
         rt.values.set_shape(inner)
+
+
+@export("python.ops.ragged.ragged_conversion_ops.from_tensor")
+def _from_tensor(
+    tensor,
+    lengths=None,
+    padding=None,
+    ragged_rank=1,
+    row_splits_dtype="int64",
+    name=None,
+):
+    if hasattr(tensor, "with_flat_values"):
+        return tensor
+    return RaggedTensor.from_tensor(tensor, lengths, padding, ragged_rank, name, row_splits_dtype)
+
+
+@export("python.ops.ragged.ragged_conversion_ops.to_tensor")
+def _to_tensor(rt_input, default_value=None, name=None):
+    if not hasattr(rt_input, "with_flat_values"):
+        return convert_to_tensor(rt_input, name=name)
+    return rt_input.to_tensor(default_value, name)

@@ -23,6 +23,9 @@ def matmul(
     adjoint_b=False,
     a_is_sparse=False,
     b_is_sparse=False,
+    output_type=None,
+    grad_a=False,
+    grad_b=False,
     name=None,
 ):
     """Multiplies matrices of batches whose sizes may differ; see `tf.matmul`.
@@ -42,6 +45,9 @@ def matmul(
         adjoint_b=adjoint_b,
         a_is_sparse=a_is_sparse,
         b_is_sparse=b_is_sparse,
+        output_type=output_type,
+        grad_a=grad_a,
+        grad_b=grad_b,
     )
     with scope(name, "RaggedMatMul"):
         return _matmul(to_ragged(a), to_ragged(b), flags)

@@ -292,7 +292,8 @@ def _stack(values, axis=0, name=None):
         )
 
 
-def _expand(rt, axis, name=None):
+def _expand(input, axis=None, name=None, dim=None):
+    rt, axis = input, dim if axis is None else axis
     with scope(name, "RaggedExpandDims"):
         if not is_ragged(rt):
             return op("ExpandDims", rt, axis)
@@ -311,7 +312,8 @@ def _expand(rt, axis, name=None):
         return rt.with_values(_expand(rt.values, axis - 1))
 
 
-def _squeeze(rt, axis=None, name=None):
+def _squeeze(input, axis=None, name=None, squeeze_dims=None):
+    rt, axis = input, squeeze_dims if axis is None else axis
     with scope(name, "RaggedSqueeze"):
         if axis is None:
             raise ValueError("Ragged.squeeze must have an axis argument.")
@@ -326,20 +328,21 @@ def _squeeze(rt, axis=None, name=None):
         return rt
 
 
+def _after(checks, value):
+    """Returns a ragged or dense tensor that is computed after checks."""
+    if not is_ragged(value):
+        return with_checks(checks, value)
+    return RaggedTensor(value.values, True, value._row_partition.with_dependencies(checks))
+
+
 def _squeezed(rt, axis):
     one = constant(1, rt.row_splits.dtype)
     if axis == 0:
         text = "the given axis (axis = 0) is not squeezable!"
-        checks = check(op("Equal", rt.nrows(), one), text)
-        if is_ragged(rt.values):
-            return rt.values
-        return with_checks(checks, rt.values)
+        return _after(check(op("Equal", rt.nrows(), one), text), rt.values)
     if axis == 1:
         text = "the given axis (axis = 1) is not squeezable!"
-        checks = check(op("Equal", rt.row_lengths(), one), text)
-        if is_ragged(rt.values):
-            return rt.values
-        return with_checks(checks, rt.values)
+        return _after(check(op("Equal", rt.row_lengths(), one), text), rt.values)
     if is_ragged(rt.values):
         return rt.with_values(_squeezed(rt.values, axis - 1))
     return rt.with_values(op("Squeeze", rt.values, squeeze_dims=[axis - 1]))
@@ -458,7 +461,8 @@ def _gather_nd(params, indices, batch_dims=0, name=None):
         return gather_rows(value, at)
 
 
-def _reverse(rt, axis, name=None):
+def _reverse(tensor, axis, name=None):
+    rt = tensor
     with scope(name, "Reverse"):
         axes = [
             positive_axis(int(a), rt.shape.rank, "axis", "rank(tensor)")
@@ -470,7 +474,8 @@ def _reverse(rt, axis, name=None):
         return rt
 
 
-def _tile(rt, multiples, name=None):
+def _tile(input, multiples, name=None):
+    rt = input
     with scope(name, "RaggedTile"):
         if isinstance(multiples, Tensor):
             counts = [multiples[i] for i in range(rt.shape.rank)]
@@ -506,7 +511,8 @@ def _tiled(value, counts):
     return value
 
 
-def _size(rt, out_type="int32", name=None):
+def _size(input, out_type="int32", name=None):
+    rt = input
     if name is not None:
         return op("Size", rt.flat_values, out_type=out_type, name=name)
     return op("Size", rt.flat_values, out_type=out_type)
@@ -517,13 +523,11 @@ _TABLE = {
     "Tile": _tile,
     "Pack": _stack,
     "ExpandDims": _expand,
-    "Squeeze": lambda rt, axis=None, squeeze_dims=None, name=None: _squeeze(
-        rt, squeeze_dims if axis is None else axis, name
-    ),
+    "Squeeze": _squeeze,
     "GatherV2": _gather,
     "GatherNd": _gather_nd,
     "ReverseV2": _reverse,
-    "Rank": lambda rt, name=None: constant(rt.shape.rank, name=name or "RaggedRank"),
+    "Rank": lambda input, name=None: constant(input.shape.rank, name=name or "RaggedRank"),
     "Size": _size,
     "Shape": ragged_shape,
     "Reshape": reshape,

@@ -19,13 +19,13 @@ _SEGMENTS = {
 }
 
 
-def reduce(op_name, rt, axis=None, keep_dims=False, keepdims=None, name=None):
+def reduce(op_name, input_tensor, axis=None, keep_dims=False, keepdims=None, name=None):
     """Reduces a ragged tensor over dimensions.
 
     Raises:
       ValueError: an axis is out of bounds, or not known while the graph is built.
     """
-    keep = bool(keep_dims or keepdims)
+    rt, keep = input_tensor, bool(keep_dims or keepdims)
     with scope(name, "RaggedReduce" + op_name):
         if isinstance(axis, Tensor):
             axis = constant_value(axis)

@@ -114,6 +114,9 @@ def convert_to_tensor_or_ragged_tensor(
     """
     if not is_ragged(value):
         return convert_to_tensor(value, dtype, name, dtype_hint=preferred_dtype)
+    if isinstance(value, RaggedTensorValue):
+        flat = convert_to_tensor(value.flat_values, dtype, name, dtype_hint=preferred_dtype)
+        return RaggedTensor.from_nested_row_splits(flat, value.nested_row_splits, validate=False)
     kind = as_dtype(value.dtype)
     if dtype is not None and not as_dtype(dtype).is_compatible_with(kind):
         raise ValueError(

@@ -98,7 +98,7 @@ def reduce_logsumexp(
     """Computes `log(sum(exp(x)))` over dimensions without overflow.
 
     Args:
-      input_tensor: A floating-point tensor.
+      input_tensor: A tensor of real or complex numbers.
       axis: The dimensions to reduce; all by default.
       keepdims: Whether reduced dimensions are kept with size 1.
       name: A name for the operation (optional).
@@ -130,26 +130,31 @@ def reduce_variance(
     """Computes the variance over dimensions.
 
     Args:
-      input_tensor: A floating-point tensor.
+      input_tensor: A tensor of real or complex numbers.
       axis: The dimensions to reduce; all by default.
       keepdims: Whether reduced dimensions are kept with size 1.
       name: A name for the operation (optional).
 
     Returns:
-      A tensor of the type of `input_tensor`.
+      A tensor of the type of `input_tensor`, or of the real type of complex numbers.
 
     Raises:
-      TypeError: If the elements are not floating point.
+      TypeError: If the elements are integers.
     """
     if hasattr(input_tensor, "with_flat_values"):  # ragged rows
         squares = OPS["Mean"](op("Square", input_tensor), axis, keepdims, name=name)
         mean = OPS["Mean"](input_tensor, axis, keepdims)
-        return op("Sub", squares, op("Square", mean))
+        difference = op("Sub", squares, op("Square", mean))  # may be below 0 by rounding
+        return op("Maximum", difference, constant(0, difference.dtype))
     x = convert_to_tensor(input_tensor)
-    if not x.dtype.is_floating:
+    if not x.dtype.is_floating and not x.dtype.is_complex:
         raise TypeError(f"Input must be either real or complex. Received integer type {x.dtype!r}.")
     deviation = op("Sub", x, OPS["Mean"](x, axis, True))
-    return OPS["Mean"](op("Square", deviation), axis, keepdims, name=name)
+    if x.dtype.is_complex:
+        squares = op("Real", op("Mul", op("Conj", deviation), deviation), Tout=x.dtype.real_dtype)
+    else:
+        squares = op("Square", deviation)
+    return OPS["Mean"](squares, axis, keepdims, name=name)
 
 
 @export("math.reduce_std")

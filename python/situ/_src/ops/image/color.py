@@ -13,6 +13,7 @@ from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import scope
 from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
 from situ._src.ops.array_ops import shape as shape_op
+from situ._src.ops.composite_dispatch import ragged_elementwise
 from situ._src.ops.image.image_checks import after, by_rank, is_tensor, require, with_checks
 from situ._src.ops.image.image_ops import flip_left_right, flip_up_down
 from situ._src.ops.random_ops import random_uniform
@@ -62,6 +63,7 @@ def saturate_cast(value: TensorLike, dtype: DTypeLike, name: str | None = None) 
 
 
 @export("image.convert_image_dtype")
+@ragged_elementwise
 def convert_image_dtype(
     image: TensorLike, dtype: DTypeLike, saturate: bool = False, name: str | None = None
 ) -> Tensor:
@@ -113,6 +115,7 @@ def _to_float(image):
 
 
 @export("image.adjust_brightness")
+@ragged_elementwise
 def adjust_brightness(image: TensorLike, delta: TensorLike) -> Tensor:
     """Adds `delta` to all pixels, on the scale of floating-point images."""
     with scope(None, "adjust_brightness"):
@@ -213,6 +216,7 @@ def adjust_saturation(
 
 
 @export("image.adjust_gamma")
+@ragged_elementwise
 def adjust_gamma(image: TensorLike, gamma: TensorLike = 1, gain: TensorLike = 1) -> Tensor:
     """Computes `gain * image ** gamma`.
 
@@ -235,6 +239,7 @@ def adjust_gamma(image: TensorLike, gamma: TensorLike = 1, gain: TensorLike = 1)
 
 
 @export("image.random_brightness")
+@ragged_elementwise
 def random_brightness(image: TensorLike, max_delta: TensorLike, seed: int | None = None) -> Tensor:
     """Adjusts the brightness by a random delta in [-max_delta, max_delta)."""
     if max_delta < 0:

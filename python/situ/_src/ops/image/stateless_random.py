@@ -7,6 +7,7 @@ from situ._src.framework.api import export
 from situ._src.framework.graph import scope
 from situ._src.ops.array_ops import convert_to_tensor, op
 from situ._src.ops.array_ops import shape as shape_op
+from situ._src.ops.composite_dispatch import ragged_elementwise
 from situ._src.ops.image import color, image_ops
 from situ._src.ops.random_ops import stateless_uniform
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:  # typing takes long to import
 
 
 @export("image.stateless_random_brightness")
+@ragged_elementwise
 def stateless_random_brightness(
     image: TensorLike, max_delta: TensorLike, seed: TensorLike
 ) -> Tensor:

@@ -202,13 +202,13 @@ def fused_batch_norm(
     """Normalizes a batch of images channel by channel.
 
     Args:
-      x: A tensor of rank 4.
+      x: A tensor of rank 4 or 5, of type float32, float16 or bfloat16.
       scale: A vector with one element per channel.
       offset: A vector with one element per channel.
       mean: The mean to use if not training.
       variance: The variance to use if not training.
       epsilon: A small number that is added to the variance.
-      data_format: "NHWC" or "NCHW".
+      data_format: "NHWC" or "NCHW"; "NDHWC" or "NCDHW" for rank 5.
       is_training: Whether to use the statistics of the batch.
       exponential_avg_factor: The weight of the batch in the returned statistics.
       name: A name for the operation (optional).
@@ -217,36 +217,21 @@ def fused_batch_norm(
       A triple (normalized batch, mean, variance).
     """
     x = convert_to_tensor(x, name="input")
-    if is_fused(x, 3):
-        return fused(
-            x,
-            scale,
-            offset,
-            mean,
-            variance,
-            epsilon,
-            layout(data_format),
-            is_training,
-            exponential_avg_factor,
-            name,
-        )
-    with scope(name, "FusedBatchNorm"):
-        rank = tensor_shape.as_shape(x.shape).ndims
-        channel = rank - 1 if layout(data_format) == "NHWC" else 1
-        if is_training:
-            axes = [a for a in range(rank) if a != channel]
-            mean, variance = moments(x, axes)
-        mean, variance = convert_to_tensor(mean), convert_to_tensor(variance)
-        parts = [
-            along_channels(convert_to_tensor(v), rank, data_format)
-            for v in (mean, variance, offset, scale)
-        ]
-        y = batch_normalization(x, *parts, max(epsilon, 1.001e-5))
-        if is_training:
-            count = cast(op("Size", x), "float32") / cast(op("Size", mean), "float32")
-            unbiased_count = op("Maximum", count - 1.0, convert_to_tensor(1.0))
-            variance = variance * cast(count / unbiased_count, variance.dtype)
-        return y, mean, variance
+    order = layout(data_format)
+    if tensor_shape.as_shape(x.shape).ndims == 5:
+        order = {"NHWC": "NDHWC", "NCHW": "NCDHW"}.get(order, order)
+    return fused(
+        x,
+        scale,
+        offset,
+        mean,
+        variance,
+        epsilon,
+        order,
+        is_training,
+        exponential_avg_factor,
+        name,
+    )
 
 
 @export("math.l2_normalize", "nn.l2_normalize", "linalg.l2_normalize")
