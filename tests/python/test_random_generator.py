@@ -67,3 +67,44 @@ def test_the_shared_one_and_errors():
         tf.random.Generator.from_seed(1, alg="threefry")
     with pytest.raises(ValueError, match="Must specify maxval"):
         mine.uniform([2], dtype=tf.int32)
+
+
+def test_states_of_tensors_in_functions():
+    made = []
+
+    @tf.function
+    def states(seed, counter):
+        if not made:
+            made.append(tf.random.Generator.from_seed(seed))
+            made.append(tf.random.Generator.from_key_counter(seed, counter, "philox"))
+            made.extend(tf.random.Generator.from_seed(1).split(2))
+        made[1].reset_from_key_counter(seed, counter)
+        return [generator.state.value() for generator in made]
+
+    found = [s.numpy().tolist() for s in states(tf.constant(3), tf.constant([4], tf.int64))]
+    split = [g.state.numpy().tolist() for g in tf.random.Generator.from_seed(1).split(2)]
+    assert found == [[0, 0, 3], [4, 0, 3], *split]
+    expected = {7: [7, 0, 0], 2**70 + 5: [5, 64, 0]}
+    for seed, state in expected.items():
+        assert tf.random.Generator.from_seed(seed).state.numpy().tolist() == state
+    for seed in (np.int64(7), tf.constant(7), [7], tf.constant([7])):
+        assert tf.random.Generator.from_seed(seed).state.numpy().tolist() == [0, 0, 7]
+
+
+def test_bounds_of_none_draw_from_the_whole_range():
+    whole = tf.random.Generator.from_seed(5).uniform_full_int([3], tf.uint32)
+    bounded = tf.random.Generator.from_seed(5).uniform([3], None, dtype=tf.uint32)
+    assert bounded.numpy().tolist() == whole.numpy().tolist()
+    with pytest.raises(ValueError, match="Must specify maxval"):
+        tf.random.Generator.from_seed(5).uniform([3], dtype=tf.uint32)
+
+
+def test_corner_cases_of_binomial_numbers():
+    counts, probs = [5.0, 5, 5, 0, 0, 0], [0.0, 1, np.nan, -10, 10, np.nan]
+    drawn = tf.random.Generator.from_seed(1).binomial([6], counts, probs, tf.float32)
+    np.testing.assert_array_equal(drawn, [0, 5, np.nan, 0, 0, 0])
+
+
+def test_a_new_global_generator():
+    tf.random.set_global_generator(None)
+    assert tf.random.get_global_generator() is tf.random.get_global_generator()

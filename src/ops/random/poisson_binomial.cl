@@ -54,7 +54,9 @@ KERNEL(random_poisson, IN(u32, s), IN(T, rates), OUT(T, y), SIZE(n_rates), SIZE(
   const struct philox p = PHILOX_STATE(s);
   struct uniform_stream stream = {philox_skip(p, (u64)number * 256), {0, 0}, 0};
   const T rate = rates[which];
-  if (!(rate - rate == 0) || rate < 0)
+  if (rate > 0 && !(rate - rate == 0))
+    y[i] = INFINITY;
+  else if (!(rate >= 0))
     y[i] = NAN;
   else
     y[i] = rate < 10 ? poisson_small(&stream, rate) : poisson_large(&stream, rate);
@@ -114,12 +116,12 @@ KERNEL(random_binomial, IN(u32, s), IN(T, counts), IN(T, probs), OUT(T, y), SIZE
   const i64 which = i % batches, number = which * samples + i / batches;
   const T count = counts[which], prob = probs[which];
   const struct philox p = PHILOX_STATE(s);
-  if (prob - prob != 0 || !(count - count == 0))
-    y[i] = NAN;
-  else if (count <= 0 || prob <= 0)
+  if (count <= 0 || prob <= 0)
     y[i] = 0;
   else if (prob >= 1)
     y[i] = count;
+  else if (!(prob == prob) || !(count - count == 0))
+    y[i] = NAN;
   else if (prob <= (T)0.5)
     y[i] = binomial_below_half(p, number, count, prob);
   else

@@ -8,6 +8,8 @@ from __future__ import annotations
 import enum
 import os
 
+import numpy
+
 import _situ
 from situ._src.framework import tensor_shape
 from situ._src.framework.api import export
@@ -21,8 +23,9 @@ from situ._src.variables.variable import variable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing takes long to import
-    from situ._src.framework.type_aliases import Any, Callable, DTypeLike, ShapeLike, Tensor
+    from situ._src.framework.type_aliases import Any, DTypeLike, ShapeLike, Tensor
 
+_ZERO = numpy.int64(0)
 _BLOCKS = 256  # of Philox, which each number reserves
 
 
@@ -60,10 +63,30 @@ def create_rng_state(seed: Any, alg: str = "philox") -> Tensor:
       An int64 tensor of shape [3].
     """
     _check(alg)
-    if not isinstance(seed, (list, tuple)) and not getattr(seed, "shape", ()):
-        return convert_to_tensor([_wrap_int64(int(seed) >> 64 * i) for i in range(3)], "int64")
-    seeds = [_wrap_int64(s) for s in seed]
+    if isinstance(seed, _situ.Tensor):
+        return _padded(cast(op("Reshape", seed, [-1]), "int64"))
+    if isinstance(seed, int):
+        return convert_to_tensor([_wrap_int64(seed >> 64 * i) for i in range(3)], "int64")
+    seeds = [_wrap_int64(s) for s in (seed if numpy.ndim(seed) else [seed])]
     return convert_to_tensor(([0] * (3 - len(seeds)) + seeds)[:3], "int64")
+
+
+def _padded(seeds):
+    """Returns the first three elements of a vector, with zeros before if there are fewer."""
+    size = op("Shape", seeds)
+    missing = op("Maximum", op("Sub", 3, size), 0)
+    padded = op("Pad", seeds, op("ExpandDims", concat([missing, [0]], 0), 0))
+    return op("Slice", padded, [0], [3])
+
+
+def _key_counter_state(key, counter):
+    """Returns the state of a key and a counter of up to two int64."""
+    key = convert_to_tensor(_wrap_int64(key) if isinstance(key, int) else key)
+    if isinstance(counter, (list, tuple)):
+        counter = [_wrap_int64(c) if isinstance(c, int) else c for c in counter]
+    counter = cast(op("Reshape", convert_to_tensor(counter), [-1]), "int64")
+    zeros = op("Fill", op("Maximum", op("Sub", 2, op("Shape", counter)), 0), _ZERO)
+    return concat([counter, zeros, op("Reshape", cast(key, "int64"), [1])], 0)
 
 
 def _unsigned(value):
@@ -116,8 +139,7 @@ class Generator:
     @classmethod
     def from_key_counter(cls, key: Any, counter: Any, alg: Any) -> Any:
         """Creates a generator from a key and a counter."""
-        counter = [_wrap_int64(c) for c in convert_to_tensor(counter).numpy().reshape(-1)]
-        return cls(state=[*counter, *[0] * (2 - len(counter)), _wrap_int64(key)], alg=alg)
+        return cls(state=_key_counter_state(key, counter), alg=alg)
 
     @classmethod
     def from_non_deterministic_state(cls, alg: Any = None) -> Any:
@@ -142,13 +164,7 @@ class Generator:
 
     def reset_from_key_counter(self, key: Any, counter: Any) -> None:
         """Replaces the state by a key and a counter."""
-        counter = convert_to_tensor(counter, "int64")
-        self.reset(
-            concat(
-                [op("Reshape", counter, [-1]), op("Reshape", convert_to_tensor(key, "int64"), [1])],
-                0,
-            )
-        )
+        self.reset(_key_counter_state(key, counter))
 
     def skip(self, delta: Any) -> Any:
         """Advances the counter by `delta` numbers and returns the state before. In a replica the
@@ -223,15 +239,18 @@ class Generator:
     def uniform(
         self,
         shape: ShapeLike,
-        minval: int = 0,
+        minval: Any = 0,
         maxval: Any = None,
         dtype: DTypeLike = "float32",
         name: str | None = None,
     ) -> Tensor:
-        """Draws numbers from the uniform distribution in [minval, maxval)."""
+        """Draws numbers from the uniform distribution in [minval, maxval); integers from the whole
+        range of the type if both are None."""
         with scope(name, "stateful_uniform"):
             dtype = as_dtype(dtype).base_dtype
             if dtype.is_integer:
+                if minval is None and maxval is None:
+                    return self._numbers("StatelessRandomUniformFullIntV2", shape, dtype)
                 if maxval is None:
                     raise ValueError("Must specify maxval for integer dtype " + repr(dtype))
                 return self._numbers(
@@ -289,8 +308,10 @@ class Generator:
 
     def split(self, count: int = 1) -> Any:
         """Returns a list of independent generators."""
-        keys = self.uniform_full_int([count], "int64").numpy()
-        return [Generator(state=[0, 0, int(key)]) for key in keys]
+        seeds = self.make_seeds(count)  # counters are 0
+        return [
+            Generator(state=op("Pack", [seeds[1, i]] * 2 + [seeds[0, i]])) for i in range(count)
+        ]
 
 
 _global: dict = {}
@@ -299,7 +320,7 @@ _global: dict = {}
 @export("random.get_global_generator", "random.experimental.get_global_generator")
 def get_global_generator() -> Generator:
     """Returns the global generator, which tf.random.set_seed seeds."""
-    if "generator" not in _global:
+    if _global.get("generator") is None:
         before = _situ.swap_graph(None)
         try:
             seed = global_seed()
@@ -314,6 +335,6 @@ def get_global_generator() -> Generator:
 
 
 @export("random.set_global_generator", "random.experimental.set_global_generator")
-def set_global_generator(generator: Callable[..., Any]) -> None:
-    """Replaces the global generator."""
+def set_global_generator(generator: Any) -> None:
+    """Replaces the global generator; None: the next use creates one."""
     _global["generator"] = generator
