@@ -75,3 +75,10 @@ def test_shapes_with_unknown_sizes():
 def test_errors_name_the_argument(call, message):
     with pytest.raises(tf.errors.InvalidArgumentError, match=message):
         call()
+
+
+def test_a_list_is_an_index_as_a_tuple():
+    x = tf.constant(MATRIX)
+    assert x[[1, 2]].numpy() == 6
+    assert x[[slice(0, 2), 1]].numpy().tolist() == [1, 5]
+    assert x[[Ellipsis, 1]].numpy().tolist() == [1, 5, 9]

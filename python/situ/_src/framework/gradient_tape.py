@@ -11,10 +11,11 @@ from situ._src.framework import nest, tensor_shape
 from situ._src.framework.api import export
 from situ._src.framework.gradients import (
     UnconnectedGradients,
+    expand_sources,
     flat,
     graph_gradients,
     is_zero,
-    like_source,
+    join_gradients,
     values_of,
 )
 from situ._src.framework.indexed_slices import IndexedSlices, add
@@ -38,7 +39,7 @@ class GradientTape(_situ.Tape):
     def _watch_others(self, tensor):
         """Handles the arguments of `watch` that are not eager tensors: lists, variables, graph
         tensors."""
-        for item in map(values_of, flat(tensor)):
+        for item in expand_sources(flat(tensor)):
             if isinstance(item, EagerVariable):
                 self._watch_variable(item._local_copy(), item._value)
             elif isinstance(item, EagerTensor):
@@ -97,7 +98,7 @@ class GradientTape(_situ.Tape):
         zero = is_zero(unconnected_gradients)
         targets, asked = flat(target), flat(sources)
         targets = [t if isinstance(t, IndexedSlices) else values_of(t) for t in targets]
-        wanted = [x if isinstance(x, IndexedSlices) else values_of(x) for x in asked]
+        wanted = expand_sources(asked, IndexedSlices)
         for read in targets:  # reading it makes its gradient for itself 1
             if isinstance(read, EagerVariable) and read.trainable and _situ.current_graph() is None:
                 self._watch_variable(read._local_copy(), read._value)
@@ -119,8 +120,7 @@ class GradientTape(_situ.Tape):
             )
         else:
             found = self._eager(targets, wanted, given, zero)
-        found = [g if x is w else like_source(x, g) for x, w, g in zip(asked, wanted, found)]
-        return nest.pack_sequence_as(sources, found)
+        return nest.pack_sequence_as(sources, join_gradients(asked, found, IndexedSlices))
 
     def _eager(self, targets, sources, given, zero):
         flat_sources, counts = [], []

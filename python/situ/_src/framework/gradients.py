@@ -61,6 +61,30 @@ def like_source(source, gradient):
     return source.with_values(gradient)
 
 
+def expand_sources(sources, keep=()) -> list:
+    """Returns what is differentiated of all sources: of a linear operator all its tensors, and
+    sources of the types `keep` as they are."""
+    expanded = []
+    for source in sources:
+        if hasattr(source, "_with_gradients"):
+            expanded += source._situ_tensors_
+        else:
+            expanded.append(source if isinstance(source, keep) else values_of(source))
+    return expanded
+
+
+def join_gradients(sources, gradients, keep=()) -> list:
+    """Returns the gradients of what `expand_sources` returned as values like the sources."""
+    rest, joined = iter(gradients), []
+    for source in sources:
+        if hasattr(source, "_with_gradients"):
+            joined.append(source._with_gradients([next(rest) for _ in source._situ_tensors_]))
+        else:
+            gradient = next(rest)
+            joined.append(gradient if isinstance(source, keep) else like_source(source, gradient))
+    return joined
+
+
 def is_zero(unconnected) -> bool:
     """Returns whether unconnected gradients are zeros.
 
@@ -276,7 +300,7 @@ def gradients(
     found = graph_gradients(
         graph,
         ys,
-        [values_of(x) for x in sources],
+        expand_sources(sources),
         grads,
         name,
         colocate_gradients_with_ops,
@@ -284,7 +308,7 @@ def gradients(
         is_zero(unconnected_gradients),
         bool(gate_gradients),
     )
-    return [like_source(x, g) for x, g in zip(sources, found)]
+    return join_gradients(sources, found)
 
 
 export(v2="gradients")(

@@ -122,6 +122,7 @@ def index(tensor, key):
         from situ._src.ops.unique_sort_ops import boolean_mask
 
         return boolean_mask(tensor, key)
+    key = tuple(key) if isinstance(key, list) else key
     parts = key if isinstance(key, tuple) else (key,)
     if parts and (row := _gather_row(tensor, parts)) is not None:
         return row

@@ -17,6 +17,7 @@ from situ._src.framework.graph import scope
 from situ._src.framework.module import Module
 from situ._src.framework.tensor_shape import Dimension, TensorShape, as_shape
 from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
+from situ._src.ops.linalg.operator_parts import Parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing takes long to import
@@ -125,7 +126,7 @@ def no_assertion(name: str) -> Any:
 
 
 @export("linalg.LinearOperator")
-class LinearOperator(Module):
+class LinearOperator(Parts, Module):
     """The base class of linear operators: batches of matrices with a structure.
 
     Args:

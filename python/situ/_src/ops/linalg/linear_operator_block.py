@@ -175,6 +175,8 @@ class LinearOperatorBlockDiag(_Blocks):
       name: A name for the operator; default: the names of the blocks.
     """
 
+    _parts = {"operators": 0}
+
     def __init__(
         self,
         operators: Any,
@@ -282,6 +284,8 @@ class LinearOperatorBlockLowerTriangular(_Blocks):
       is_non_singular: A hint, as the others; see `LinearOperator`.
       name: A name for the operator.
     """
+
+    _parts = {"operators": 0}
 
     def __init__(
         self,

@@ -257,6 +257,8 @@ _ARGUMENTS = """
 class LinearOperatorCirculant(_Circulant):
     __doc__ = "Circulant matrices as a linear operator." + _ARGUMENTS
 
+    _parts = {"spectrum": 1}
+
     def __init__(
         self,
         spectrum: TensorLike,
@@ -278,6 +280,8 @@ class LinearOperatorCirculant2D(_Circulant):
     __doc__ = "Block circulant matrices as a linear operator." + _ARGUMENTS
     _DEPTH = 2
 
+    _parts = {"spectrum": 2}
+
     def __init__(
         self,
         spectrum: TensorLike,
@@ -298,6 +302,8 @@ class LinearOperatorCirculant2D(_Circulant):
 class LinearOperatorCirculant3D(_Circulant):
     __doc__ = "Nested block circulant matrices as a linear operator." + _ARGUMENTS
     _DEPTH = 3
+
+    _parts = {"spectrum": 3}
 
     def __init__(
         self,
@@ -325,6 +331,8 @@ class LinearOperatorToeplitz(LinearOperator):
       is_non_singular: A hint, as the others; see `LinearOperator`.
       name: A name for the operator.
     """
+
+    _parts = {"col": 1, "row": 1}
 
     def __init__(
         self,

@@ -49,6 +49,8 @@ class LinearOperatorComposition(LinearOperator):
       name: A name for the operator; default: the names of the factors.
     """
 
+    _parts = {"operators": 0}
+
     def __init__(
         self,
         operators: Any,
@@ -170,6 +172,8 @@ class LinearOperatorAdjoint(LinearOperator):
       name: A name for the operator; default: that of `operator` with "_adjoint".
     """
 
+    _parts = {"operator": 0}
+
     def __init__(
         self,
         operator: Any,
@@ -263,6 +267,8 @@ class LinearOperatorInversion(LinearOperator):
       name: A name for the operator; default: that of `operator` with "_inv".
     """
 
+    _parts = {"operator": 0}
+
     def __init__(
         self,
         operator: Any,
@@ -345,6 +351,8 @@ class LinearOperatorKronecker(LinearOperator):
       is_non_singular: A hint, as the others; see `LinearOperator`.
       name: A name for the operator; default: the names of the factors.
     """
+
+    _parts = {"operators": 0}
 
     def __init__(
         self,
@@ -535,6 +543,8 @@ class LinearOperatorLowRankUpdate(LinearOperator):
       is_non_singular: A hint, as the others; see `LinearOperator`.
       name: A name for the operator.
     """
+
+    _parts = {"base_operator": 0, "u": 2, "diag_update": 1, "v": 2}
 
     def __init__(
         self,

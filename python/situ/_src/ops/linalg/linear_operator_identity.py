@@ -46,7 +46,8 @@ def _batch(value):
         return constant([], "int32"), []
     if isinstance(value, TensorShape):
         value = value.as_list()
-    tensor = convert_to_tensor(value, as_dtype("int32")) if value in ([], ()) else None
+    is_empty = isinstance(value, (list, tuple)) and not value
+    tensor = convert_to_tensor(value, as_dtype("int32")) if is_empty else None
     tensor = convert_to_tensor(value) if tensor is None else tensor
     if not tensor.dtype.is_integer:
         raise TypeError(f"Argument batch_shape must be integer type.  Found: {tensor}")
@@ -109,6 +110,8 @@ class LinearOperatorIdentity(_Sized):
       assert_proper_shapes: Accepted for compatibility: shapes are always checked.
       name: A name for the operator.
     """
+
+    _size_parts = ("num_rows", "batch_shape")
 
     def __init__(
         self,
@@ -208,6 +211,9 @@ class LinearOperatorScaledIdentity(LinearOperator):
       assert_proper_shapes: Accepted for compatibility: shapes are always checked.
       name: A name for the operator.
     """
+
+    _parts = {"multiplier": 0}
+    _size_parts = ("num_rows",)
 
     def __init__(
         self,
@@ -351,6 +357,8 @@ class LinearOperatorZeros(_Sized):
       name: A name for the operator.
     """
 
+    _size_parts = ("num_rows", "num_columns", "batch_shape")
+
     def __init__(
         self,
         num_rows: TensorLike,
@@ -392,7 +400,12 @@ class LinearOperatorZeros(_Sized):
         x = named("linalg.adjoint")(x) if adjoint_arg else x
         rows = self.domain_dimension_tensor() if adjoint else self.range_dimension_tensor()
         batch = named("broadcast_dynamic_shape")(self.batch_shape_tensor(), shape_of(x)[:-2])
-        return op("Fill", join_shapes(batch, [rows], shape_of(x)[-1:]), constant(0, self.dtype))
+        zeros = op("Fill", join_shapes(batch, [rows], shape_of(x)[-1:]), constant(0, self.dtype))
+        if hasattr(zeros, "graph") and x.shape.rank is not None and self.shape.rank is not None:
+            known = named("broadcast_static_shape")(self.batch_shape, x.shape[:-2]).as_list()
+            size = self.shape.as_list()[-1 if adjoint else -2]
+            zeros.set_shape([*known, size, x.shape.as_list()[-1]])
+        return zeros
 
     def _linop_matmul(self, left, right):
         if not left.is_square or not right.is_square:

@@ -24,7 +24,7 @@ from situ._src.ops.linalg.linear_operator import (
     shape_of,
     static,
 )
-from situ._src.ops.linalg.matrix_functions import stack_diagonals
+from situ._src.ops.linalg.matrix_functions import join_diagonals, last_sizes, stack_diagonals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing takes long to import
@@ -50,6 +50,8 @@ class LinearOperatorFullMatrix(LinearOperator):
       is_non_singular: A hint, as the others; see `LinearOperator`.
       name: A name for the operator.
     """
+
+    _parts = {"matrix": 2}
 
     def __init__(
         self,
@@ -99,6 +101,8 @@ class LinearOperatorLowerTriangular(LinearOperator):
       is_non_singular: A hint, as the others; see `LinearOperator`.
       name: A name for the operator.
     """
+
+    _parts = {"tril": 2}
 
     def __init__(
         self,
@@ -174,6 +178,8 @@ class LinearOperatorDiag(LinearOperator):
       is_non_singular: A hint, as the others; see `LinearOperator`.
       name: A name for the operator.
     """
+
+    _parts = {"diag": 1}
 
     def __init__(
         self,
@@ -317,6 +323,8 @@ class LinearOperatorTridiag(LinearOperator):
       name: A name for the operator.
     """
 
+    _parts = {"diagonals": 2}
+
     def __init__(
         self,
         diagonals: Any,
@@ -343,6 +351,9 @@ class LinearOperatorTridiag(LinearOperator):
         )  # fmt: skip
         self._diagonals_format = diagonals_format
 
+    def _part_depths(self):
+        return {"diagonals": 1 if self._diagonals_format == "sequence" else 2}
+
     @property
     def diagonals(self) -> Any:
         """The diagonals that the operator was created with."""
@@ -358,9 +369,9 @@ class LinearOperatorTridiag(LinearOperator):
             return self._diagonals.shape
         if self._diagonals_format == "sequence":
             shape = self._diagonals[1].shape
-            return shape.concatenate(shape[-1:])
+            return shape.concatenate(last_sizes(shape, 1))
         shape = self._diagonals.shape
-        return shape[:-2].concatenate(shape[-1:]).concatenate(shape[-1:])
+        return shape[:-2].concatenate(last_sizes(shape, 1) * 2)
 
     def _shape_tensor(self):
         if self._diagonals_format == "matrix":
@@ -380,7 +391,7 @@ class LinearOperatorTridiag(LinearOperator):
             op("ConcatV2", [below[..., 1:], zero], -1),
             op("ConcatV2", [zero, above[..., :-1]], -1),
         )
-        return op("Pack", [above, middle, below], axis=-2)
+        return join_diagonals(above, middle, below)
 
     def _matmul(self, x, adjoint=False, adjoint_arg=False):
         diagonals = self._compact(adjoint)
@@ -395,11 +406,7 @@ class LinearOperatorTridiag(LinearOperator):
         return self._compact()[..., 1, :]
 
     def _to_dense(self):
-        above, middle, below = (self._compact()[..., i, :] for i in range(3))
-        pads = [[0, 0]] * (middle.shape.rank - 1)
-        dense = op("MatrixDiag", middle)
-        dense += op("Pad", op("MatrixDiag", above[..., :-1]), [*pads, [0, 1], [1, 0]])
-        return dense + op("Pad", op("MatrixDiag", below[..., 1:]), [*pads, [1, 0], [0, 1]])
+        return named("linalg.diag")(self._compact(), k=(-1, 1), align="LEFT_RIGHT")
 
 
 @export("linalg.LinearOperatorHouseholder")
@@ -411,6 +418,8 @@ class LinearOperatorHouseholder(LinearOperator):
       is_non_singular: A hint, as the others; see `LinearOperator`.
       name: A name for the operator.
     """
+
+    _parts = {"reflection_axis": 1}
 
     def __init__(
         self,
@@ -511,6 +520,8 @@ class LinearOperatorPermutation(LinearOperator):
       is_non_singular: A hint, as the others; see `LinearOperator`.
       name: A name for the operator.
     """
+
+    _parts = {"perm": 1}
 
     def __init__(
         self,

@@ -124,6 +124,16 @@ def banded_triangular_solve(
         return op("BandedTriangularSolve", bands, rhs, lower=lower, adjoint=adjoint)
 
 
+def last_sizes(shape: Any, count: int) -> list[int | None]:
+    """Returns the last sizes of a static shape, as far as they are known."""
+    return [None] * count if shape.rank is None else shape.as_list()[-count:]
+
+
+def join_diagonals(above: Any, middle: Any, below: Any) -> Any:
+    """Returns three diagonals [..., n] as one tensor [..., 3, n]."""
+    return op("ConcatV2", [op("ExpandDims", d, -2) for d in (above, middle, below)], -2)
+
+
 def stack_diagonals(diagonals: Any, diagonals_format: str) -> Any:
     """Returns the diagonals as one tensor [..., 3, n]; ValueError if the format is unknown."""
     if diagonals_format == "compact":
@@ -139,10 +149,10 @@ def stack_diagonals(diagonals: Any, diagonals_format: str) -> Any:
                 f"Tensors representing the three diagonals must have the same shape,except for the "
                 f"last dimension, got {above.shape}, {middle.shape}, {below.shape}"
             )
-        size = middle.shape.as_list()[-1]
+        size = last_sizes(middle.shape, 1)[0]
         padded = []
         for tensor, side, which in ((above, 1, "superdiagonal"), (below, 0, "subdiagonal")):
-            own = tensor.shape.as_list()[-1]
+            own = last_sizes(tensor.shape, 1)[0]
             if own is None or size is None or own == size:
                 padded.append(tensor)
                 continue
@@ -152,19 +162,18 @@ def stack_diagonals(diagonals: Any, diagonals_format: str) -> Any:
                 )
             pads = [[0, 0]] * (tensor.shape.rank - 1) + [[0, 1] if side else [1, 0]]
             padded.append(op("Pad", tensor, pads))
-        return op("Pack", [padded[0], middle, padded[1]], axis=-2)
+        return join_diagonals(padded[0], middle, padded[1])
     if diagonals_format == "matrix":
         matrix = convert_to_tensor(diagonals)
-        rows, columns = matrix.shape.as_list()[-2:]
+        rows, columns = last_sizes(matrix.shape, 2)
         if rows is not None and columns is not None and rows != columns:
             raise ValueError(
                 f"Expected last two dimensions of diagonals to be same, got {rows} and {columns}"
             )
-        middle = op("MatrixDiagPart", matrix)
-        dummy = [[0, 0]] * (matrix.shape.rank - 2)
-        above = op("Pad", op("MatrixDiagPart", matrix[..., :-1, 1:]), [*dummy, [0, 1]])
-        below = op("Pad", op("MatrixDiagPart", matrix[..., 1:, :-1]), [*dummy, [1, 0]])
-        return op("Pack", [above, middle, below], axis=-2)
+        if rows == 1:  # without a diagonal above and below
+            middle = op("MatrixDiagPart", matrix)
+            return join_diagonals(op("ZerosLike", middle), middle, op("ZerosLike", middle))
+        return named("linalg.diag_part")(matrix, k=(-1, 1), align="LEFT_RIGHT")
     raise ValueError(f"Unrecognized diagonals_format: {diagonals_format}")
 
 
