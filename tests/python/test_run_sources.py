@@ -230,5 +230,7 @@ def test_tf_keras_has_the_names_of_keras_3(situ):
     result = situ("run", "a.py", files={"a.py": KERAS_3.format(name="ops.nothing")})
     assert result.out == "(2, 3) 3 True\nTrue True\n"
     assert "has no attribute 'nothing'" in result.err
-    result = situ("run", "--check", "a.py", files={"a.py": KERAS_3.format(name="saving.load_model")})
+    result = situ(
+        "run", "--check", "a.py", files={"a.py": KERAS_3.format(name="saving.load_model")}
+    )
     assert result.out == "0 names are missing (eager style)\n"

@@ -418,3 +418,42 @@ def histogram_fixed_width_bins(
         most = cast(nbins - 1, "int32")
         number = cast(op("Floor", cast(share, "float64") * float(nbins)), "int32")
         return cast(op("Minimum", op("Maximum", number, 0), most), dtype)
+
+
+def _bound(op_name, comparison):
+    def bound(
+        sorted_inputs: TensorLike,
+        values: TensorLike,
+        out_type: DTypeLike = "int32",
+        name: str | None = None,
+    ) -> Tensor:
+        """Finds where values must be inserted into sorted rows to keep them sorted.
+
+        Args:
+          sorted_inputs: A matrix, whose rows are sorted.
+          values: A matrix of the same type and number of rows.
+          out_type: The type of the result, int32 or int64.
+          name: A name for the operation (optional).
+
+        Returns:
+          A matrix of indices of the shape of `values`: of LowerBound the first suitable ones, of
+          UpperBound the last.
+
+        Raises:
+          ValueError: an argument is not a matrix.
+        """
+        with scope(name, op_name):
+            rows = convert_to_tensor(sorted_inputs, name="sorted_inputs")
+            values = convert_to_tensor(values, rows.dtype, name="values")
+            for tensor in (rows, values):
+                if tensor.shape.rank not in (None, 2):
+                    raise ValueError(f"Shape must be rank 2 but is rank {tensor.shape.rank}")
+            is_below = op(comparison, op("ExpandDims", rows, 1), op("ExpandDims", values, 2))
+            return op("Sum", cast(is_below, out_type), [2])
+
+    bound.__name__ = op_name
+    return bound
+
+
+export("raw_ops.LowerBound")(_bound("LowerBound", "Less"))
+export("raw_ops.UpperBound")(_bound("UpperBound", "LessEqual"))
