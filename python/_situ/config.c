@@ -12,7 +12,7 @@ static const char *text_of(PyObject *dict, const char *name) {
   return value ? PyUnicode_AsUTF8(value) : NULL;
 }
 
-static long long whole_of(PyObject *dict, const char *name) {
+static long long integer_of(PyObject *dict, const char *name) {
   PyObject *value = get(dict, name);
   return value ? PyLong_AsLongLong(value) : 0;
 }
@@ -24,8 +24,8 @@ static bool truth_of(PyObject *dict, const char *name) {
 
 static situ_memory_config memory_of(PyObject *dict) {
   PyObject *fraction = get(dict, "fraction");
-  return (situ_memory_config){.limit_bytes = (uint64_t)whole_of(dict, "limit_bytes"),
-                              .reserve_bytes = (uint64_t)whole_of(dict, "reserve_bytes"),
+  return (situ_memory_config){.limit_bytes = (uint64_t)integer_of(dict, "limit_bytes"),
+                              .reserve_bytes = (uint64_t)integer_of(dict, "reserve_bytes"),
                               .fraction = fraction ? PyFloat_AsDouble(fraction) : 0,
                               .growth = truth_of(dict, "growth")};
 }
@@ -57,13 +57,13 @@ int config_read(PyObject *dict, situ_config *out, struct config_store *store) {
   *out = (situ_config){.log_device_placement = truth_of(dict, "log_device_placement"),
                        .allow_soft_placement = truth_of(dict, "allow_soft_placement"),
                        .strict = truth_of(dict, "strict"),
-                       .threads = (int)whole_of(dict, "threads")};
+                       .threads = (int)integer_of(dict, "threads")};
   situ_device_config *devices = &out->devices;
   devices->sim_gpus = text_of(dict, "sim_gpus");
   devices->visible_devices = text_of(dict, "visible_devices");
   devices->visible_device_list = text_of(dict, "visible_device_list");
-  devices->cpu_devices = (int)whole_of(dict, "cpu_devices");
-  devices->gpu_devices = (int)whole_of(dict, "gpu_devices");
+  devices->cpu_devices = (int)integer_of(dict, "cpu_devices");
+  devices->gpu_devices = (int)integer_of(dict, "gpu_devices");
   PyObject *memory = get(dict, "memory");
   if (memory) devices->memory = memory_of(memory);
   PyObject *shared = get(dict, "store");

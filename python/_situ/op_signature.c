@@ -67,7 +67,7 @@ static PyObject *other_name(const char *op, const char *name) {
   return NULL;
 }
 
-static void find_other_names(struct op_signature *signature) {
+static void find_aliases(struct op_signature *signature) {
   for (int i = 0; i < signature->n_inputs; i++)
     signature->input_alias[i] = other_name(signature->name, signature->inputs[i].name);
   for (int i = 0; i < signature->n_attrs; i++)
@@ -104,7 +104,7 @@ bool op_signature_init(const situ_op *op, struct op_signature *out) {
   for (int i = 0; i < op->n_outputs; i++)
     out->list_output = out->list_output || op->outputs[i].is_list;
   order_params(out);
-  find_other_names(out);
+  find_aliases(out);
   out->n_needed = out->n_inputs;
   while (out->n_needed && out->inputs[out->n_needed - 1].all_axes) out->n_needed--;
   find_same(out);

@@ -164,7 +164,7 @@ static int feed_variable(struct feed_refs *feed_refs, PyObject *variable) {
   return 0;
 }
 
-static void let_go(struct feed_refs *feed_refs) {
+static void release_refs(struct feed_refs *feed_refs) {
   for (int i = 0; i < feed_refs->n; i++) {
     if (!feed_refs->owners[i]) situ_tensor_release(feed_refs->feeds[i].tensor);
     Py_XDECREF(feed_refs->owners[i]);
@@ -286,7 +286,7 @@ PyObject *trace_run(struct trace_object *self, PyObject *const *inputs, bool bor
       status = copy_borrowed(self, feed_refs.feeds, &results[i]);
     result = status ? raise(self, status) : finish(self, results);
   }
-  let_go(&feed_refs);
+  release_refs(&feed_refs);
   for (int i = 0; results && i < self->n_fetches; i++) situ_tensor_release(results[i]);
   if (feed_refs.feeds != inline_buffer) PyMem_Free(feed_refs.feeds);
   if (feed_refs.owners != few_owners) PyMem_Free(feed_refs.owners);

@@ -252,7 +252,7 @@ static situ_status test_peer_copy(const struct fixture *to, const struct fixture
   return to->api->write(to->device->handle, QUEUE_IN, to->x.span, way, bytes);
 }
 
-static situ_status there_and_back(struct fixture *fixture, struct fixture *other) {
+static situ_status round_trip(struct fixture *fixture, struct fixture *other) {
   const size_t bytes = NUMBERS * sizeof(int64_t);
   memset(fixture->to, 0, bytes);
   TRY(fixture->api->write(fixture->device->handle, QUEUE_IN, fixture->x.span, fixture->from,
@@ -275,7 +275,7 @@ void selftest_copies(struct selftest *test) {
   if (test->other) {
     situ_status next = bench_begin(test->other, &other);
     const bool has_other = !next;
-    if (!next) next = there_and_back(&fixture, &other);
+    if (!next) next = round_trip(&fixture, &other);
     selftest_report(test, "copies", "to another device and back", next, NULL);
     if (has_other) bench_end(&other);
   }

@@ -39,8 +39,8 @@ void broadcast_plan(const situ_shape *result, const situ_shape *const *shapes, i
 }
 
 situ_status broadcast_record(struct call *call, const struct kernel *const kernels[2],
-                             situ_type type, double cost, struct side x, struct side y,
-                             struct side z) {
+                             situ_type type, double cost, struct broadcast_operand x,
+                             struct broadcast_operand y, struct broadcast_operand z) {
   const int64_t grain = (int64_t)(GRAIN / cost);
   if (shape_equal(x.shape, z.shape) && shape_equal(y.shape, z.shape)) { /* by far the most */
     const int64_t count = situ_shape_count(*z.shape);

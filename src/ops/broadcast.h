@@ -24,15 +24,15 @@ void broadcast_plan(const situ_shape *result, const situ_shape *const *shapes, i
 int64_t broadcast_position(const struct broadcast *b, int k, int64_t i);
 
 /* An operand of a launch, which may be a part of an operand of the op. */
-struct side {
+struct broadcast_operand {
   int32_t slot;
   const situ_shape *shape;
 };
 
 /* Records z = f(x, y) with the kernels of f: `flat` and `wide`, as elementwise.cl makes them. */
 situ_status broadcast_record(struct call *call, const struct kernel *const kernels[2],
-                             situ_type type, double cost, struct side x, struct side y,
-                             struct side z) SITU_MUST_USE;
+                             situ_type type, double cost, struct broadcast_operand x,
+                             struct broadcast_operand y, struct broadcast_operand z) SITU_MUST_USE;
 
 /* Kernels of elementwise.c that other files record too: x + y, x - y, min(x, y), max(x, y). */
 extern const struct kernel *const elementwise_add[2];

@@ -170,7 +170,7 @@ static situ_status record_transpose(struct call *call) {
 }
 
 /* The inverse permutation. */
-static struct term turned_back(struct gradient *g, struct term perm) {
+static struct term inverse_permutation(struct gradient *g, struct term perm) {
   int64_t forth[SITU_MAX_RANK], back[SITU_MAX_RANK] = {0};
   int count;
   if (!gradient_integers(g, perm, forth, &count)) return OP(g, "InvertPermutation", perm);
@@ -179,7 +179,7 @@ static struct term turned_back(struct gradient *g, struct term perm) {
 }
 
 static void transpose_grad(struct gradient *g) {
-  g->dx[0] = OP(g, "Transpose", g->dy[0], turned_back(g, g->in[1]));
+  g->dx[0] = OP(g, "Transpose", g->dy[0], inverse_permutation(g, g->in[1]));
 }
 
 static const struct op_def op_defs[] = {

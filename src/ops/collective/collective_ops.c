@@ -112,7 +112,7 @@ static situ_status gather_shape(struct call *call) {
 }
 
 /* The gathered bytes as a tensor with as many rows as they are. */
-static situ_status give_gathered(const struct compute *compute, const char *all, size_t bytes) {
+static situ_status set_gathered(const struct compute *compute, const char *all, size_t bytes) {
   situ_shape shape = compute->in[0]->shape;
   size_t row = situ_type_size(compute->in[0]->type);
   for (int d = 1; d < shape.rank; d++) row *= (size_t)shape.dim[d];
@@ -134,7 +134,7 @@ static situ_status compute_gather(struct compute *compute) {
   situ_status status = collective_all_gather(CALLER(compute, "AllGather"), situ_tensor_data(in),
                                              in->bytes, &all, sizes);
   for (int i = 0; i < n; i++) total += sizes[i];
-  if (!status) status = give_gathered(compute, all, total);
+  if (!status) status = set_gathered(compute, all, total);
   free(all);
   free(sizes);
   return status;

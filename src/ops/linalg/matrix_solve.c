@@ -108,7 +108,7 @@ static int64_t matrices(const struct call *call) {
   return count;
 }
 
-static situ_status work_like(struct call *call, int32_t *slot) {
+static situ_status scratch_for_input(struct call *call, int32_t *slot) {
   const int64_t n = max_i64(1, situ_shape_count(call->in[0].shape));
   return call_scratch(call, (size_t)n * situ_type_size(call->in[0].type), slot);
 }
@@ -117,7 +117,7 @@ static situ_status record_solution(struct call *call, bool identity) {
   const int64_t size = size_of(call), n = size ? matrices(call) : 0;
   const int64_t sides = call->out[0].shape.dim[call->out[0].shape.rank - 1];
   int32_t work;
-  TRY(work_like(call, &work));
+  TRY(scratch_for_input(call, &work));
   return LAUNCH(call, &matrix_solve_kernel, call->in[0].type, n, 1,
                 (double)n * (double)(size * size * size), ARG_IN(call, 0),
                 ARG_IN(call, identity ? 0 : 1), ARG_AT(work), ARG_OUT(call, 0), ARG_INT(size),
@@ -130,7 +130,7 @@ static situ_status record_solve(struct call *call) { return record_solution(call
 static situ_status record_determinant(struct call *call) {
   const int64_t size = size_of(call), n = matrices(call);
   int32_t work;
-  TRY(work_like(call, &work));
+  TRY(scratch_for_input(call, &work));
   return LAUNCH(call, &matrix_determinant_kernel, call->in[0].type, n, 1,
                 (double)n * (double)(size * size * size), ARG_IN(call, 0), ARG_AT(work),
                 ARG_OUT(call, 0), ARG_INT(size), ARG_INT(n));

@@ -25,8 +25,9 @@ situ_status elementwise_record_binary(struct call *call, const struct kernel *fl
                                       const struct kernel *wide, double cost) {
   const struct operand *x = &call->in[0], *y = &call->in[1], *z = &call->out[0];
   return broadcast_record(call, (const struct kernel *[]){flat, wide}, x->type, cost,
-                          (struct side){x->slot, &x->shape}, (struct side){y->slot, &y->shape},
-                          (struct side){z->slot, &z->shape});
+                          (struct broadcast_operand){x->slot, &x->shape},
+                          (struct broadcast_operand){y->slot, &y->shape},
+                          (struct broadcast_operand){z->slot, &z->shape});
 }
 
 /* Equal and NotEqual: with incompatible_shape_error = false, shapes that cannot be broadcast are
@@ -118,8 +119,9 @@ static situ_status part_shape(struct call *call) {
 static situ_status record_complex(struct call *call) {
   const struct operand *x = &call->in[0], *y = &call->in[1], *z = &call->out[0];
   return broadcast_record(call, (const struct kernel *[]){&Complex_kernel, &Complex_wide_kernel},
-                          z->type, 1, (struct side){x->slot, &x->shape},
-                          (struct side){y->slot, &y->shape}, (struct side){z->slot, &z->shape});
+                          z->type, 1, (struct broadcast_operand){x->slot, &x->shape},
+                          (struct broadcast_operand){y->slot, &y->shape},
+                          (struct broadcast_operand){z->slot, &z->shape});
 }
 
 static situ_status record_part(struct call *call, int part) {

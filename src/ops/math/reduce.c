@@ -396,7 +396,7 @@ static struct term spread(struct gradient *g, struct term term) {
 static void sum_grad(struct gradient *g) { g->dx[0] = spread(g, g->dy[0]); }
 
 /* The number of elements that one element of the output is the mean of. */
-static struct term mean_of_how_many(struct gradient *g) {
+static struct term mean_divisor(struct gradient *g) {
   situ_shape in, out;
   const situ_type type = gradient_type(g, g->dy[0]);
   if (gradient_known(g, g->in[0], &in) && gradient_known(g, g->out[0], &out)) {
@@ -409,7 +409,7 @@ static struct term mean_of_how_many(struct gradient *g) {
 }
 
 static void mean_grad(struct gradient *g) {
-  g->dx[0] = spread(g, OP(g, "RealDiv", g->dy[0], mean_of_how_many(g)));
+  g->dx[0] = spread(g, OP(g, "RealDiv", g->dy[0], mean_divisor(g)));
 }
 
 /* Distributes the gradient equally among the extreme elements. */
@@ -426,7 +426,7 @@ static void max_grad(struct gradient *g) { extreme_grad(g); }
 static void min_grad(struct gradient *g) { extreme_grad(g); }
 
 /* The product of all other elements along the first dimension. */
-static struct term product_of_others(struct gradient *g, struct term x) {
+static struct term product_without_self(struct gradient *g, struct term x) {
   const struct term axis = gradient_int(g, 0);
   const struct term before =
       gradient_emit(g, "Cumprod", TERMS(x, axis), ATTRS(situ_attr_bool("exclusive", true)));
@@ -438,7 +438,8 @@ static struct term product_of_others(struct gradient *g, struct term x) {
 
 /* The same with the reduced dimensions transposed to the front and merged: exact also for elements
  * equal to 0. */
-static struct term others_over(struct gradient *g, const situ_shape *in, const bool *gone) {
+static struct term product_without_self_over(struct gradient *g, const situ_shape *in,
+                                             const bool *gone) {
   int64_t forth[SITU_MAX_RANK], back[SITU_MAX_RANK], turned[SITU_MAX_RANK], count = 1;
   int n = 0;
   for (int pass = 1; pass >= 0; pass--)
@@ -454,7 +455,7 @@ static struct term others_over(struct gradient *g, const situ_shape *in, const b
   const struct term flat =
       OP(g, "Reshape", front, gradient_ints(g, (const int64_t[]){count, rest}, 2));
   const struct term others =
-      OP(g, "Reshape", product_of_others(g, flat), gradient_ints(g, turned, n));
+      OP(g, "Reshape", product_without_self(g, flat), gradient_ints(g, turned, n));
   return OP(g, "Transpose", others, gradient_ints(g, back, n));
 }
 
@@ -471,7 +472,7 @@ static void prod_grad(struct gradient *g) {
     return;
   }
   for (int i = 0; i < count; i++) gone[axes[i] < 0 ? axes[i] + in.rank : axes[i]] = true;
-  const struct term others = others_over(g, &in, gone);
+  const struct term others = product_without_self_over(g, &in, gone);
   const bool is_complex = type_is_complex(gradient_type(g, g->in[0]));
   g->dx[0] = OP(g, "Mul", dy, is_complex ? OP(g, "Conj", others) : others);
 }

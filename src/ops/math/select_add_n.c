@@ -24,8 +24,8 @@ KERNEL_TABLE(leaky_relu_grad, REAL);
 KERNEL_TABLE(choose, BITS);
 KERNEL_TABLE(choose_wide, BITS);
 
-static struct side side_of(const struct operand *operand) {
-  return (struct side){operand->slot, &operand->shape};
+static struct broadcast_operand operand_of(const struct operand *operand) {
+  return (struct broadcast_operand){operand->slot, &operand->shape};
 }
 
 /* Select */
@@ -156,8 +156,9 @@ static situ_status record_bias(struct call *call) {
   situ_shape bias = {.rank = call->in[0].shape.rank};
   for (int d = 0; d < bias.rank; d++) bias.dim[d] = 1;
   bias.dim[bias_axis(call)] = call->in[1].shape.dim[0];
-  return broadcast_record(call, elementwise_add, call->out[0].type, 1, side_of(&call->in[0]),
-                          (struct side){call->in[1].slot, &bias}, side_of(&call->out[0]));
+  return broadcast_record(call, elementwise_add, call->out[0].type, 1, operand_of(&call->in[0]),
+                          (struct broadcast_operand){call->in[1].slot, &bias},
+                          operand_of(&call->out[0]));
 }
 
 static void bias_grad(struct gradient *g) {
@@ -182,8 +183,8 @@ static situ_status clip_shape(struct call *call) {
 static situ_status record_clip(struct call *call) {
   const int64_t n = situ_shape_count(call->out[0].shape);
   const situ_type type = call->out[0].type;
-  const struct side x = side_of(&call->in[0]), low = side_of(&call->in[1]),
-                    high = side_of(&call->in[2]), y = side_of(&call->out[0]);
+  const struct broadcast_operand x = operand_of(&call->in[0]), low = operand_of(&call->in[1]),
+                                 high = operand_of(&call->in[2]), y = operand_of(&call->out[0]);
   if (situ_shape_count(*low.shape) == 1 && situ_shape_count(*high.shape) == 1)
     return LAUNCH(call, &clip_kernel, type, n, GRAIN, 2.0 * (double)n, ARG_IN(call, 0),
                   ARG_IN(call, 1), ARG_IN(call, 2), ARG_OUT(call, 0), ARG_INT(n));

@@ -78,7 +78,7 @@ static double arrive(const struct lattice *l, const double *from, int64_t u) {
 }
 
 /* Fills log probabilities of beginnings; -log p of all of it. */
-static double walk_forth(const struct lattice *l) {
+static double compute_forward(const struct lattice *l) {
   for (int64_t t = 0; t < l->steps; t++)
     for (int64_t u = 0; u < l->width; u++) {
       const double here = l->log_y[t * l->classes + l->path[u]];
@@ -93,7 +93,7 @@ static double walk_forth(const struct lattice *l) {
 }
 
 /* Log probabilities of the rest of the path after a position, without the position itself. */
-static void walk_back(const struct lattice *l, double *room) {
+static void compute_backward(const struct lattice *l, double *room) {
   for (int64_t t = l->steps - 1; t >= 0; t--) {
     double *at = l->back + t * l->width;
     if (t == l->steps - 1) {
@@ -179,10 +179,10 @@ static situ_status lose_one(const struct losing *job, int64_t b, struct lattice 
   for (int64_t t = 0; t < l->steps; t++)
     ctc_log_softmax(job->compute->in[0], (t * s->batch + b) * s->classes, s->classes,
                     l->log_y + t * s->classes);
-  const double loss = walk_forth(l);
+  const double loss = compute_forward(l);
   put(job->loss, job->type, b, loss);
   if (isinf(loss)) return NULL; /* no path: no gradient */
-  walk_back(l, room);
+  compute_backward(l, room);
   give_gradient(job, l, b, loss, room);
   return NULL;
 }

@@ -55,9 +55,9 @@ static situ_status record_assign(struct call *call) {
 
 static situ_status record_update(struct call *call, const struct kernel *const kernels[2]) {
   const struct operand *ref = &call->in[0], *value = &call->in[1];
-  const struct side state = {ref->slot, &ref->shape};
+  const struct broadcast_operand state = {ref->slot, &ref->shape};
   return broadcast_record(call, kernels, ref->type, 1, state,
-                          (struct side){value->slot, &value->shape}, state);
+                          (struct broadcast_operand){value->slot, &value->shape}, state);
 }
 
 static situ_status record_assign_add(struct call *call) {

@@ -90,7 +90,7 @@ class _Rewriter(ast.NodeTransformer):
         args = ast.arguments([], [ast.arg(argument)] if argument else [], None, [], [], None, [])
         names = [n for n in names if n.isidentifier()]
         own, shared = [
-            [n for n in names if (n in self._shared) is there] for there in (False, True)
+            [n for n in names if (n in self._shared) is shared] for shared in (False, True)
         ]
         head = ([ast.Nonlocal(own)] if own else []) + ([ast.Global(shared)] if shared else [])
         return name, ast.FunctionDef(name, args, head + (body or [ast.Pass()]), [], None)

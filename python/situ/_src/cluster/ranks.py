@@ -91,10 +91,10 @@ class RankParts:
         if key not in self._runs:
             self._runs[key] = self._compile(fetches, feeds)
         part = self._runs[key]
-        there = [v for v in part.values if v is not None]
+        fetched = [v for v in part.values if v is not None]
         results = iter(
             part.session._run_with_options(
-                [there, part.messages],
+                [fetched, part.messages],
                 {part.fed[n]: v for n, v in feeds.items()},
                 timeout_ms,
                 None,

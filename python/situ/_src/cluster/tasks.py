@@ -188,10 +188,10 @@ class _Compiled:
         """Returns the fetched values in order."""
         found = self.cluster.links_to(self.others, timeout_ms)
         run, slow = links.Run(found, graph, timeout_ms), []
-        there = [v for v in self.part.values if v is not None]
+        fetched = [v for v in self.part.values if v is not None]
         try:
             run.start(self.number, self.cut, self.cluster.config, feeds)
-            results = service.run_part(self.part, run, feeds, there, trace)
+            results = service.run_part(self.part, run, feeds, fetched, trace)
             run.finish()
         except BaseException as error:
             slow = run.abandon(error)

@@ -14,10 +14,10 @@ def _reduced(gradients, compression, op, sparse_as_dense):
     """All-reduces gradients; None entries stay."""
     if sparse_as_dense:
         gradients = [convert_to_tensor(g) if is_slices(g) else g for g in gradients]
-    there = [g for g in gradients if g is not None]
-    if processes.size() == 1 or not there:
+    dense = [g for g in gradients if g is not None]
+    if processes.size() == 1 or not dense:
         return list(gradients)
-    totals = iter(grouped_allreduce(there, compression=compression, op=op))
+    totals = iter(grouped_allreduce(dense, compression=compression, op=op))
     return [None if g is None else next(totals) for g in gradients]
 
 

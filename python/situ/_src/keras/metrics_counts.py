@@ -201,13 +201,13 @@ def even_counts(label, score, weight, count, below_zero):
         if count > 1
         else cast(op("Greater", score, 0.5), "int32") - 1
     )  # the one threshold is 0.5
-    there = op("OnesLike", score) if below_zero else cast(op("GreaterEqual", bucket, 0), "float32")
+    valid = op("OnesLike", score) if below_zero else cast(op("GreaterEqual", bucket, 0), "float32")
     place = op("Relu", bucket) * labels + op("Range", 0, labels, 1)
     result = []
     for mine in (label * weight, (1.0 - label) * weight):
         sums = op(
             "UnsortedSegmentSum",
-            op("Reshape", mine * there, [-1]),
+            op("Reshape", mine * valid, [-1]),
             op("Reshape", place, [-1]),
             labels * count,
         )

@@ -16,8 +16,8 @@ from situ._src.ops.array_ops import concat, op
 
 def _gpu_indices(gpus):
     """Returns the indices of the requested GPUs; raises a ValueError if one does not exist."""
-    there = [d.name for d in config.list_logical_devices("GPU")]
-    gpus = len(there) if gpus is None else gpus
+    existing = [d.name for d in config.list_logical_devices("GPU")]
+    gpus = len(existing) if gpus is None else gpus
     count = len(gpus) if isinstance(gpus, (list, tuple)) else gpus
     if count <= 1:
         raise ValueError(
@@ -26,7 +26,7 @@ def _gpu_indices(gpus):
         )
     chosen = list(gpus) if isinstance(gpus, (list, tuple)) else list(range(gpus))
     wanted = ["/cpu:0", *[f"/gpu:{i}" for i in chosen]]
-    names = ["/cpu:0", *[f"/gpu:{i}" for i in range(len(there))]]
+    names = ["/cpu:0", *[f"/gpu:{i}" for i in range(len(existing))]]
     for name in wanted:
         if name not in names:
             raise ValueError(

@@ -161,27 +161,27 @@ class Bidirectional(Wrapper):
             kwargs["mask"] = mask
         if constants is not None:
             kwargs["constants"] = constants
-        there = self.forward_layer(inputs, initial_state=first, **kwargs)
-        back = self.backward_layer(inputs, initial_state=second, **kwargs)
+        forward = self.forward_layer(inputs, initial_state=first, **kwargs)
+        backward = self.backward_layer(inputs, initial_state=second, **kwargs)
         states = []
         if self.return_state:
-            states = [*there[1:], *back[1:]]
-            there, back = there[0], back[0]
+            states = [*forward[1:], *backward[1:]]
+            forward, backward = forward[0], backward[0]
         if self.return_sequences:
-            back = op("ReverseV2", back, [1])
-        result = self._merged(there, back)
+            backward = op("ReverseV2", backward, [1])
+        result = self._merged(forward, backward)
         if not self.return_state:
             return result
         return [*result, *states] if isinstance(result, list) else [result, *states]
 
-    def _merged(self, there, back):
+    def _merged(self, forward, backward):
         if self.merge_mode == "concat":
-            return op("ConcatV2", [there, back], -1)
+            return op("ConcatV2", [forward, backward], -1)
         if self.merge_mode == "sum":
-            return there + back
+            return forward + backward
         if self.merge_mode == "ave":
-            return (there + back) / 2.0
-        return there * back if self.merge_mode == "mul" else [there, back]
+            return (forward + backward) / 2.0
+        return forward * backward if self.merge_mode == "mul" else [forward, backward]
 
     def compute_mask(self, inputs, mask=None):
         mask = nest.flatten(mask)[0] if mask is not None else None

@@ -495,11 +495,11 @@ def embedding_column(
 
 def combined(rows, ids, combiner):
     """Combines the values of each example (sum, mean, sqrtn); missing ones are left out."""
-    there = cast(op("GreaterEqual", ids, constant(0, "int64")), "float32")
-    total = op("Sum", rows * op("ExpandDims", there, -1), [1])
+    is_valid = cast(op("GreaterEqual", ids, constant(0, "int64")), "float32")
+    total = op("Sum", rows * op("ExpandDims", is_valid, -1), [1])
     if combiner == "sum":
         return total
-    count = op("Sum", there, [1], keep_dims=True)
+    count = op("Sum", is_valid, [1], keep_dims=True)
     return op("DivNoNan", total, op("Sqrt", count) if combiner == "sqrtn" else count)
 
 

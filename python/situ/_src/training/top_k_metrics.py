@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """top_k_metrics.py: tf.metrics of the k best classes: recall, precision, average precision.
 
-Labels and predictions of an example are sets of class ids: an id that is there twice counts once.
+Labels and predictions of an example are sets of class ids: an id that occurs twice counts once.
 A set is a pair of tensors [..., n]: ids, and whether each of them belongs to it. Sums are float64.
 """
 
@@ -23,10 +23,10 @@ def _dense(labels, rank):
         ids = sparse_tensor_to_dense(
             SparseTensor(labels.indices, values, labels.dense_shape), constant(_NOTHING, "int64")
         )
-        there = op("NotEqual", ids, constant(_NOTHING, "int64"))
+        valid = op("NotEqual", ids, constant(_NOTHING, "int64"))
     else:
         ids = cast(convert_to_tensor(labels), "int64")
-        there = op("Equal", ids, ids)
+        valid = op("Equal", ids, ids)
     have = ids.shape.ndims
     if have is not None and rank is not None and have not in (rank, rank - 1):
         raise ValueError(
@@ -35,8 +35,8 @@ def _dense(labels, rank):
             "plus one ."
         )
     if have is not None and rank is not None and have == rank - 1:
-        return op("ExpandDims", ids, -1), op("ExpandDims", there, -1)
-    return ids, there
+        return op("ExpandDims", ids, -1), op("ExpandDims", valid, -1)
+    return ids, valid
 
 
 def _equal_pairs(a, b):
@@ -82,8 +82,8 @@ def _at_k(name, k, class_id=None):
 def _hits_and_misses(labels, predictions_idx, class_id):
     """Returns the label and prediction sets and the number of correct predictions."""
     ids = cast(convert_to_tensor(predictions_idx), "int64")
-    labels, there = _dense(labels, ids.shape.ndims)
-    labels = _as_set(labels, there, class_id)
+    labels, valid = _dense(labels, ids.shape.ndims)
+    labels = _as_set(labels, valid, class_id)
     chosen = _as_set(ids, op("Equal", ids, ids), class_id)
     return labels, chosen, _size(_is_member(chosen, labels))
 
@@ -197,12 +197,12 @@ def precision_at_k(
 
 def _average_precision(labels, chosen, k, classes):
     """Returns the mean precision at each of the first k predictions that is a label."""
-    ids, there = _dense(labels, chosen.shape.ndims)
+    ids, valid = _dense(labels, chosen.shape.ndims)
     ids = op("SelectV2", op("Less", ids, classes), ids, constant(-1, "int64"))
-    found = cast(_is_member((chosen, op("Equal", chosen, chosen)), _as_set(ids, there)), "float64")
+    found = cast(_is_member((chosen, op("Equal", chosen, chosen)), _as_set(ids, valid)), "float64")
     retrieved = op("Cumsum", op("OnesLike", found), -1)
     precision = op("Cumsum", found, -1) / retrieved * found
-    known = op("LogicalAnd", there, op("GreaterEqual", ids, constant(0, "int64")))
+    known = op("LogicalAnd", valid, op("GreaterEqual", ids, constant(0, "int64")))
     relevant = op("Minimum", _size(known), constant(k, "float64"))
     return op("Sum", precision, [-1]) / relevant
 
