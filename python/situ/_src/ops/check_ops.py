@@ -350,7 +350,17 @@ def assert_near_v2(
     summarize: int | None = None,
     name: str | None = None,
 ) -> Any:
-    """Asserts that `x` and `y` are close: `|x - y| <= atol + rtol * |y|`."""
+    """Asserts that `x` and `y` are close: `|x - y| <= atol + rtol * |y|`.
+
+    Args:
+      x: A tensor.
+      y: A tensor of the same type.
+      rtol: The relative tolerance.
+      atol: The absolute tolerance.
+      message: A prefix of the error message (optional).
+      summarize: The number of elements in the error message.
+      name: A name for the operation (optional).
+    """
     return _near(x, y, rtol, atol, None, summarize, message, name)
 
 
@@ -456,7 +466,14 @@ def _type_name(tensor):
 def assert_type(
     tensor: TensorLike, tf_type: TensorLike, message: str | None = None, name: str | None = None
 ) -> Any:
-    """Raises TypeError if a tensor does not have the type `tf_type`."""
+    """Raises TypeError if a tensor does not have the type `tf_type`.
+
+    Args:
+      tensor: A tensor.
+      tf_type: A type.
+      message: A prefix of the error message (optional).
+      name: A name for the operation (optional).
+    """
     with scope(name, "assert_type"):
         tensor = as_checked(tensor)
         if tensor.dtype.base_dtype != as_dtype(tf_type):
@@ -471,13 +488,26 @@ def assert_type(
 def assert_type_v2(
     tensor: TensorLike, tf_type: TensorLike, message: str | None = None, name: str | None = None
 ) -> None:
-    """Raises TypeError if a tensor does not have the type `tf_type`."""
+    """Raises TypeError if a tensor does not have the type `tf_type`.
+
+    Args:
+      tensor: A tensor.
+      tf_type: A type.
+      message: A prefix of the error message (optional).
+      name: A name for the operation (optional).
+    """
     assert_type(tensor, tf_type, message, name)
 
 
 @export(v1=("assert_integer", "debugging.assert_integer"))
 def assert_integer(x: TensorLike, message: str | None = None, name: str | None = None) -> Any:
-    """Raises TypeError if a tensor does not have an integer type."""
+    """Raises TypeError if a tensor does not have an integer type.
+
+    Args:
+      x: A tensor.
+      message: A prefix of the error message (optional).
+      name: A name for the operation (optional).
+    """
     with scope(name, "assert_integer"):
         x = convert_to_tensor(x)
         if not x.dtype.is_integer:
@@ -490,7 +520,13 @@ def assert_integer(x: TensorLike, message: str | None = None, name: str | None =
 
 @export(v2="debugging.assert_integer")
 def assert_integer_v2(x: TensorLike, message: str | None = None, name: str | None = None) -> None:
-    """Raises TypeError if a tensor does not have an integer type."""
+    """Raises TypeError if a tensor does not have an integer type.
+
+    Args:
+      x: A tensor.
+      message: A prefix of the error message (optional).
+      name: A name for the operation (optional).
+    """
     assert_integer(x, message, name)
 
 
@@ -498,7 +534,13 @@ def assert_integer_v2(x: TensorLike, message: str | None = None, name: str | Non
 def assert_scalar(
     tensor: TensorLike, name: str | None = None, message: str | None = None
 ) -> Tensor:
-    """Returns a tensor; raises ValueError if it is not a scalar."""
+    """Returns a tensor; raises ValueError if it is not a scalar.
+
+    Args:
+      tensor: A tensor.
+      name: A name for the operation (optional).
+      message: A prefix of the error message (optional).
+    """
     with scope(name, "assert_scalar"):
         tensor = convert_to_tensor(tensor)
         if tensor.shape.ndims != 0:
@@ -511,7 +553,12 @@ export(v2="debugging.assert_scalar")(with_order(assert_scalar, "tensor", "messag
 
 @export("debugging.assert_same_float_dtype", v1="assert_same_float_dtype")
 def assert_same_float_dtype(tensors: TensorLike = None, dtype: DTypeLike = None) -> Any:
-    """Returns the floating-point type that all tensors have; ValueError if they differ."""
+    """Returns the floating-point type that all tensors have; ValueError if they differ.
+
+    Args:
+      tensors: A list of tensors.
+      dtype: The type that they must have (optional).
+    """
     result, title = None if dtype is None else as_dtype(dtype), None
     for tensor in tensors or ():
         if tensor is None:
@@ -534,7 +581,11 @@ def assert_same_float_dtype(tensors: TensorLike = None, dtype: DTypeLike = None)
 
 @export("debugging.assert_proper_iterable", v1="assert_proper_iterable")
 def assert_proper_iterable(values: TensorLike) -> None:
-    """Raises TypeError if `values` is not a list of tensors."""
+    """Raises TypeError if `values` is not a list of tensors.
+
+    Args:
+      values: The object to check.
+    """
     import numpy
 
     arrays = (EagerTensor, GraphTensor, numpy.ndarray, str, bytes)
@@ -548,7 +599,11 @@ def assert_proper_iterable(values: TensorLike) -> None:
 
 @export("debugging.is_numeric_tensor", v1="is_numeric_tensor")
 def is_numeric_tensor(tensor: TensorLike) -> bool:
-    """Returns whether an object is a tensor of numbers."""
+    """Returns whether an object is a tensor of numbers.
+
+    Args:
+      tensor: A tensor.
+    """
     return isinstance(tensor, (EagerTensor, GraphTensor)) and (
         tensor.dtype.is_floating or tensor.dtype.is_integer or tensor.dtype.is_complex
     )

@@ -230,7 +230,14 @@ def smart_cond(
     pred: TensorLike, true_fn: Any = None, false_fn: Any = None, name: str | None = None
 ) -> Any:
     """Like `tf.cond`, but calls only one function if the value of `pred` is known while
-    building."""
+    building.
+
+    Args:
+      pred: A boolean scalar.
+      true_fn: The function for true.
+      false_fn: The function for false.
+      name: A name for the operation (optional).
+    """
     known = pred if isinstance(pred, (bool, int)) else constant_value(pred)
     if known is not None:
         return true_fn() if known else false_fn()
@@ -328,7 +335,15 @@ def case_v2(
     strict: bool = False,
     name: str | None = "case",
 ) -> Any:
-    """Calls the function of the first predicate that is true; see `tf.compat.v1.case`."""
+    """Calls the function of the first predicate that is true; see `tf.compat.v1.case`.
+
+    Args:
+      pred_fn_pairs: Pairs of a boolean scalar and a function.
+      default: The function if no predicate is true (optional).
+      exclusive: Whether it is an error if several predicates are true.
+      strict: Whether results that are lists of one stay lists.
+      name: A name for the operation (optional).
+    """
     del strict  # TensorFlow 2 always keeps the structure of the results
     return case(pred_fn_pairs, default, exclusive, True, name)
 
@@ -399,7 +414,14 @@ Merge = collections.namedtuple("Merge", ["output", "value_index"])
 def switch(
     data: TensorLike, pred: TensorLike, dtype: DTypeLike = None, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Returns `data` twice: for the nodes where `pred` is false, and for those where it is true."""
+    """Returns `data` twice: for the nodes where `pred` is false, and for those where it is true.
+
+    Args:
+      data: A tensor.
+      pred: A boolean scalar.
+      dtype: The type of the tensor.
+      name: A name for the operation (optional).
+    """
     with scope(name, "Switch"):
         data, pred = convert_to_tensor(data, dtype), convert_to_tensor(pred)
         sides = op("Identity", data), op("Identity", data)
@@ -429,7 +451,12 @@ def _conditions(tensor):
 
 @export("raw_ops.Merge", v1="python.ops.control_flow_ops.merge")
 def merge(inputs: TensorLike, name: str | None = None) -> Any:
-    """Returns the first input whose switches were taken, and its index."""
+    """Returns the first input whose switches were taken, and its index.
+
+    Args:
+      inputs: A list of tensors.
+      name: A name for the operation (optional).
+    """
     if any(x is None for x in inputs):
         raise ValueError(f"At least one of the merge inputs is None: {inputs}")
     with scope(name, "Merge"):
@@ -456,7 +483,13 @@ def merge(inputs: TensorLike, name: str | None = None) -> Any:
 def with_dependencies(
     dependencies: TensorLike, output_tensor: TensorLike, name: str | None = None
 ) -> Any:
-    """Returns the tensor after the dependencies have run."""
+    """Returns the tensor after the dependencies have run.
+
+    Args:
+      dependencies: Operations to wait for.
+      output_tensor: The tensor.
+      name: A name for the operation (optional).
+    """
     from situ._src.framework.indexed_slices import IndexedSlices
 
     if _situ.executing_eagerly():

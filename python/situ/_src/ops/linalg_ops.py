@@ -61,13 +61,23 @@ def _real(x):
 
 @export("linalg.eigh", v1="self_adjoint_eig")
 def self_adjoint_eig(tensor: TensorLike, name: str | None = None) -> tuple[Tensor, Tensor]:
-    """Computes (eigenvalues in ascending order, eigenvectors as columns) of Hermitian matrices."""
+    """Computes (eigenvalues in ascending order, eigenvectors as columns) of Hermitian matrices.
+
+    Args:
+      tensor: A tensor [..., n, n].
+      name: A name for the operation (optional).
+    """
     return tuple(op("SelfAdjointEigV2", tensor, compute_v=True, name=name))
 
 
 @export("linalg.eigvalsh", v1="self_adjoint_eigvals")
 def self_adjoint_eigvals(tensor: TensorLike, name: str | None = None) -> Tensor:
-    """Computes the eigenvalues of Hermitian matrices, in ascending order."""
+    """Computes the eigenvalues of Hermitian matrices, in ascending order.
+
+    Args:
+      tensor: A tensor [..., n, n].
+      name: A name for the operation (optional).
+    """
     return op("SelfAdjointEigV2", tensor, compute_v=False, name=name)[0]
 
 
@@ -80,14 +90,24 @@ def _eig(tensor, vectors, name):
 
 @export(v2=("linalg.eig", "eig"))
 def eig(tensor: TensorLike, name: str | None = None) -> tuple[Tensor, Tensor]:
-    """Computes (eigenvalues, eigenvectors as columns) of square matrices, as complex numbers."""
+    """Computes (eigenvalues, eigenvectors as columns) of square matrices, as complex numbers.
+
+    Args:
+      tensor: A tensor [..., n, n].
+      name: A name for the operation (optional).
+    """
     e, v = _eig(tensor, True, name)
     return e, v
 
 
 @export(v2=("linalg.eigvals", "eigvals"))
 def eigvals(tensor: TensorLike, name: str | None = None) -> Tensor:
-    """Computes the eigenvalues of square matrices, as complex numbers."""
+    """Computes the eigenvalues of square matrices, as complex numbers.
+
+    Args:
+      tensor: A tensor [..., n, n].
+      name: A name for the operation (optional).
+    """
     return _eig(tensor, False, name)[0]
 
 
@@ -159,7 +179,14 @@ def pinv(
     a: TensorLike, rcond: TensorLike = None, validate_args: bool = False, name: str | None = None
 ) -> Tensor:
     """Computes the Moore-Penrose pseudo-inverse; singular values up to `rcond` times the largest
-    count as 0."""
+    count as 0.
+
+    Args:
+      a: A tensor [..., rows, columns].
+      rcond: The relative tolerance; by default it depends on the type.
+      validate_args: Whether to check the arguments when the operation runs.
+      name: A name for the operation (optional).
+    """
     with scope(name, "pinv"):
         a = _matrix(a, validate_args)
         if rcond is None:
@@ -180,7 +207,14 @@ def pinv(
 def matrix_rank(
     a: TensorLike, tol: TensorLike = None, validate_args: bool = False, name: str | None = None
 ) -> Tensor:
-    """Counts the singular values above `tol`."""
+    """Counts the singular values above `tol`.
+
+    Args:
+      a: A tensor [..., rows, columns].
+      tol: The tolerance; by default relative to the largest singular value.
+      validate_args: Whether to check the arguments when the operation runs.
+      name: A name for the operation (optional).
+    """
     with scope(name, "matrix_rank"):
         a = _matrix(a, validate_args)
         s = svd(a, compute_uv=False)
@@ -191,7 +225,13 @@ def matrix_rank(
 
 @export("linalg.cholesky_solve", v1="cholesky_solve")
 def cholesky_solve(chol: TensorLike, rhs: TensorLike, name: str | None = None) -> Tensor:
-    """Solves `A x = rhs` given the Cholesky factor `chol` of A."""
+    """Solves `A x = rhs` given the Cholesky factor `chol` of A.
+
+    Args:
+      chol: A tensor [..., n, n], the lower triangular factors.
+      rhs: A tensor [..., n, k].
+      name: A name for the operation (optional).
+    """
     with scope(name, "cholesky_solve"):
         half = op("MatrixTriangularSolve", chol, rhs, adjoint=False, lower=True)
         return op("MatrixTriangularSolve", chol, half, adjoint=True, lower=True)
@@ -199,7 +239,12 @@ def cholesky_solve(chol: TensorLike, rhs: TensorLike, name: str | None = None) -
 
 @export("linalg.adjoint")
 def adjoint(matrix: TensorLike, name: str | None = None) -> Tensor:
-    """Transposes the last two dimensions and conjugates complex elements."""
+    """Transposes the last two dimensions and conjugates complex elements.
+
+    Args:
+      matrix: A tensor [..., rows, columns].
+      name: A name for the operation (optional).
+    """
     with scope(name, "adjoint"):
         matrix = _transpose(convert_to_tensor(matrix))
         return op("Conj", matrix) if matrix.dtype.is_complex else matrix
@@ -235,7 +280,13 @@ class Orthogonal(Initializer):
 def zero_initializer(
     ref: TensorLike, use_locking: bool = True, name: str | None = "zero_initializer"
 ) -> Any:
-    """Returns an operation that assigns zeros to a variable."""
+    """Returns an operation that assigns zeros to a variable.
+
+    Args:
+      ref: The variable.
+      use_locking: Has no effect: assignments are atomic.
+      name: A name for the operation (optional).
+    """
     del use_locking  # TensorFlow does not read it either
     with scope(name, "zero_initializer"):
         return ref.assign(zeros(ref.shape, ref.dtype.base_dtype))
@@ -245,7 +296,14 @@ def zero_initializer(
 def normalize(
     tensor: TensorLike, ord: str = "euclidean", axis: Axis = None, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Divides a tensor by its norm along axes; returns (normalized tensor, norm)."""
+    """Divides a tensor by its norm along axes; returns (normalized tensor, norm).
+
+    Args:
+      tensor: A tensor.
+      ord: The norm, see `tf.norm`.
+      axis: The axis or axes of the norm; by default all.
+      name: A name for the operation (optional).
+    """
     with scope(name, "normalize"):
         tensor = convert_to_tensor(tensor)
         norm = named("norm")(tensor, ord, axis, keepdims=True)

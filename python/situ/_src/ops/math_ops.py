@@ -102,7 +102,13 @@ def divide_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> Tens
 
 @export(v1="div")
 def div(x: TensorLike, y: TensorLike, name: str | None = "div") -> Tensor:
-    """Divides `x` by `y` as Python 2 does: integers are rounded down."""
+    """Divides `x` by `y` as Python 2 does: integers are rounded down.
+
+    Args:
+      x: The dividend.
+      y: The divisor, of the same type.
+      name: A name for the operation (optional).
+    """
     with scope(name, "div") as full:
         x, y = _pair(x, y)
         return op(
@@ -300,7 +306,13 @@ def accumulate_n(
 
 @export("scalar_mul", "math.scalar_mul")
 def scalar_mul(scalar: TensorLike, x: TensorLike, name: str | None = None) -> Any:
-    """Multiplies a tensor or IndexedSlices by a scalar."""
+    """Multiplies a tensor or IndexedSlices by a scalar.
+
+    Args:
+      scalar: A number or a scalar tensor.
+      x: A tensor or IndexedSlices.
+      name: A name for the operation (optional).
+    """
     if is_slices(x):
         return IndexedSlices(scalar_mul(scalar, x.values, name), x.indices, x.dense_shape)
     x = convert_to_tensor(x)
@@ -437,7 +449,12 @@ def eye(
 
 @export("nn.zero_fraction", "math.zero_fraction")
 def zero_fraction(value: TensorLike, name: str | None = None) -> Tensor:
-    """Returns the fraction of elements that are 0, as a float32 scalar."""
+    """Returns the fraction of elements that are 0, as a float32 scalar.
+
+    Args:
+      value: A tensor of numbers.
+      name: A name for the operation (optional).
+    """
     value = convert_to_tensor(value)
     same = cast(op("Equal", value, zeros(shape_of(value), value.dtype)), "float32")
     return OPS["Mean"](same, name=name)
@@ -445,7 +462,13 @@ def zero_fraction(value: TensorLike, name: str | None = None) -> Tensor:
 
 @export("math.logical_xor", v1="logical_xor")
 def logical_xor(x: TensorLike, y: TensorLike, name: str | None = "LogicalXor") -> Tensor:
-    """Computes the element-wise exclusive or of boolean tensors."""
+    """Computes the element-wise exclusive or of boolean tensors.
+
+    Args:
+      x: A boolean tensor.
+      y: A boolean tensor.
+      name: A name for the operation (optional).
+    """
     return op(
         "LogicalAnd", op("LogicalOr", x, y), op("LogicalNot", op("LogicalAnd", x, y)), name=name
     )
@@ -454,7 +477,12 @@ def logical_xor(x: TensorLike, y: TensorLike, name: str | None = "LogicalXor") -
 @export("math.lbeta", v1="lbeta")
 def lbeta(x: TensorLike, name: str | None = None) -> Tensor:
     """Computes the logarithm of the absolute value of the beta function along the last
-    dimension."""
+    dimension.
+
+    Args:
+      x: A tensor.
+      name: A name for the operation (optional).
+    """
     with scope(name, "lbeta") as full:
         x = convert_to_tensor(x)
         return op(
@@ -464,7 +492,12 @@ def lbeta(x: TensorLike, name: str | None = None) -> Tensor:
 
 @export("math.erfcinv")
 def erfcinv(x: TensorLike, name: str | None = None) -> Tensor:
-    """Computes the inverse of the complementary error function, for 0 <= x <= 2."""
+    """Computes the inverse of the complementary error function, for 0 <= x <= 2.
+
+    Args:
+      x: A tensor.
+      name: A name for the operation (optional).
+    """
     with scope(name, "erfcinv") as full:
         x = convert_to_tensor(x, name="start")
         quantile = op("Ndtri", op("Mul", constant(0.5, x.dtype), x))
@@ -484,7 +517,12 @@ def _steps(x):
 @export("math.is_non_decreasing", "debugging.is_non_decreasing", v1="is_non_decreasing")
 def is_non_decreasing(x: TensorLike, name: str | None = None) -> Tensor:
     """Returns whether each element of the flattened tensor is at least as large as the one
-    before."""
+    before.
+
+    Args:
+      x: A tensor.
+      name: A name for the operation (optional).
+    """
     later, earlier = _steps(x)
     return op("All", op("LessEqual", earlier, later), [0], name=name)
 
@@ -493,7 +531,12 @@ def is_non_decreasing(x: TensorLike, name: str | None = None) -> Tensor:
     "math.is_strictly_increasing", "debugging.is_strictly_increasing", v1="is_strictly_increasing"
 )
 def is_strictly_increasing(x: TensorLike, name: str | None = None) -> Tensor:
-    """Returns whether each element of the flattened tensor is larger than the one before."""
+    """Returns whether each element of the flattened tensor is larger than the one before.
+
+    Args:
+      x: A tensor.
+      name: A name for the operation (optional).
+    """
     later, earlier = _steps(x)
     return op("All", op("Less", earlier, later), [0], name=name)
 
@@ -534,7 +577,13 @@ def searchsorted(
 
 @export("unravel_index")
 def unravel_index(indices: TensorLike, dims: TensorLike, name: str | None = None) -> Tensor:
-    """Converts flat indices into coordinates of a tensor of shape `dims`, one column per index."""
+    """Converts flat indices into coordinates of a tensor of shape `dims`, one column per index.
+
+    Args:
+      indices: A tensor of integers.
+      dims: The shape, a vector of integers.
+      name: A name for the operation (optional).
+    """
     with scope(name, "UnravelIndex"):
         indices, dims = _pair(indices, dims)
         steps = op("Cumprod", dims, 0, exclusive=True, reverse=True)
@@ -547,7 +596,12 @@ def unravel_index(indices: TensorLike, dims: TensorLike, name: str | None = None
 @export("broadcast_static_shape")
 def broadcast_static_shape(shape_x: TensorLike, shape_y: TensorLike) -> TensorShape:
     """Returns the shape that two static shapes broadcast to; ValueError if they are
-    incompatible."""
+    incompatible.
+
+    Args:
+      shape_x: A shape.
+      shape_y: A shape.
+    """
     a, b = tensor_shape.as_shape(shape_x), tensor_shape.as_shape(shape_y)
     if a.rank is None or b.rank is None:
         return tensor_shape.TensorShape(None)
@@ -606,13 +660,23 @@ for _name, _op_name in (
 
 @export("math.log_sigmoid", v1="log_sigmoid")
 def log_sigmoid(x: TensorLike, name: str | None = None) -> Tensor:
-    """Computes `log(sigmoid(x))` element-wise without overflow."""
+    """Computes `log(sigmoid(x))` element-wise without overflow.
+
+    Args:
+      x: A tensor.
+      name: A name for the operation (optional).
+    """
     return op("Neg", op("Softplus", op("Neg", convert_to_tensor(x))), name=name)
 
 
 @export("math.reciprocal_no_nan")
 def reciprocal_no_nan(x: TensorLike, name: str | None = None) -> Tensor:
-    """Computes `1 / x` element-wise and returns 0 where `x` is 0."""
+    """Computes `1 / x` element-wise and returns 0 where `x` is 0.
+
+    Args:
+      x: A tensor.
+      name: A name for the operation (optional).
+    """
     x = convert_to_tensor(x)
     return op("DivNoNan", op("OnesLike", x), x, name=name)
 
@@ -620,7 +684,13 @@ def reciprocal_no_nan(x: TensorLike, name: str | None = None) -> Tensor:
 @export("math.multiply_no_nan")
 def multiply_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Computes `x * y` element-wise and returns 0 where `y` is 0, even if `x` is infinite or
-    NaN."""
+    NaN.
+
+    Args:
+      x: A tensor.
+      y: A tensor of the same type.
+      name: A name for the operation (optional).
+    """
     x, y = _pair(x, y)
     zero = constant(0, x.dtype)
     none = op("LogicalAnd", op("Equal", y, zero), op("LogicalNot", op("IsFinite", x)))
@@ -657,7 +727,13 @@ def polyval(coeffs: TensorLike, x: TensorLike, name: str | None = None) -> Tenso
 
 @export("linalg.cross", v1="cross")
 def cross(a: TensorLike, b: TensorLike, name: str | None = None) -> Tensor:
-    """Computes the cross product of 3-element vectors along the last dimension."""
+    """Computes the cross product of 3-element vectors along the last dimension.
+
+    Args:
+      a: A tensor whose last dimension is 3.
+      b: A tensor of the same shape and type.
+      name: A name for the operation (optional).
+    """
     with scope(name, "Cross") as full:
         (a0, a1, a2), (b0, b1, b2) = (op("Unpack", v, num=3, axis=-1) for v in _pair(a, b))
         return op(
@@ -697,5 +773,11 @@ def cumulative_logsumexp(
 
 @export(v1="floor_div")
 def floor_div(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Divides `x` by `y` element-wise and rounds down."""
+    """Divides `x` by `y` element-wise and rounds down.
+
+    Args:
+      x: The dividend.
+      y: The divisor, of the same type.
+      name: A name for the operation (optional).
+    """
     return op("FloorDiv", x, y, name=name)

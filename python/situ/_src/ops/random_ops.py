@@ -416,7 +416,15 @@ def multinomial(
     name: str | None = None,
     output_dtype: TensorLike = None,
 ) -> Tensor:
-    """Draws class indices from categorical distributions; see `tf.random.categorical`."""
+    """Draws class indices from categorical distributions; see `tf.random.categorical`.
+
+    Args:
+      logits: Log probabilities [batch, classes].
+      num_samples: The number of samples per row.
+      seed: A seed of the random numbers (optional).
+      name: A name for the operation (optional).
+      output_dtype: The type of the indices, int32 or int64.
+    """
     with scope(name, "multinomial"):
         return categorical(logits, num_samples, output_dtype, seed)
 
@@ -429,7 +437,15 @@ def stateless_categorical(
     dtype: DTypeLike = "int64",
     name: str | None = None,
 ) -> Tensor:
-    """Draws class indices that depend on the arguments alone; `seed` has shape [2]."""
+    """Draws class indices that depend on the arguments alone; `seed` has shape [2].
+
+    Args:
+      logits: Log probabilities [batch, classes].
+      num_samples: The number of samples per row.
+      seed: Two integers, a tensor of shape [2].
+      dtype: The type of the indices, int32 or int64.
+      name: A name for the operation (optional).
+    """
     return op(
         "StatelessMultinomial",
         logits,
@@ -448,7 +464,15 @@ def stateless_multinomial(
     output_dtype: DTypeLike = "int64",
     name: str | None = None,
 ) -> Tensor:
-    """Draws class indices; see `tf.random.stateless_categorical`."""
+    """Draws class indices; see `tf.random.stateless_categorical`.
+
+    Args:
+      logits: Log probabilities [batch, classes].
+      num_samples: The number of samples per row.
+      seed: Two integers, a tensor of shape [2].
+      output_dtype: The type of the indices, int32 or int64.
+      name: A name for the operation (optional).
+    """
     return stateless_categorical(logits, num_samples, seed, output_dtype, name)
 
 

@@ -211,7 +211,12 @@ def reduce_euclidean_norm(
 
 @export("linalg.trace", v1="trace")
 def trace(x: TensorLike, name: str | None = None) -> Tensor:
-    """Sums the main diagonal of each inner-most matrix."""
+    """Sums the main diagonal of each inner-most matrix.
+
+    Args:
+      x: A tensor [..., rows, columns].
+      name: A name for the operation (optional).
+    """
     return OPS["Sum"](op("MatrixDiagPart", x), constant([-1], "int32"), name=name)
 
 
@@ -283,7 +288,12 @@ def matvec(
 
 @export("linalg.logdet")
 def logdet(matrix: TensorLike, name: str | None = None) -> Tensor:
-    """Computes the logarithm of the determinant of Hermitian positive definite matrices."""
+    """Computes the logarithm of the determinant of Hermitian positive definite matrices.
+
+    Args:
+      matrix: A tensor [..., n, n].
+      name: A name for the operation (optional).
+    """
     diagonal = named("math.real")(op("MatrixDiagPart", op("Cholesky", matrix)))
     half = op("Log", diagonal)
     return op("Mul", OPS["Sum"](half, constant([-1], "int32")), constant(2, half.dtype), name=name)
@@ -499,7 +509,14 @@ def arg_max(
     output_type: DTypeLike = "int64",
     name: str | None = None,
 ) -> Tensor:
-    """Returns the index of the largest element along a dimension; see `tf.argmax`."""
+    """Returns the index of the largest element along a dimension; see `tf.argmax`.
+
+    Args:
+      input: A tensor.
+      dimension: The dimension.
+      output_type: The type of the result, int32 or int64.
+      name: A name for the operation (optional).
+    """
     return op("ArgMax", input, dimension, output_type=as_dtype(output_type), name=name)
 
 
@@ -510,5 +527,12 @@ def arg_min(
     output_type: DTypeLike = "int64",
     name: str | None = None,
 ) -> Tensor:
-    """Returns the index of the smallest element along a dimension; see `tf.argmin`."""
+    """Returns the index of the smallest element along a dimension; see `tf.argmin`.
+
+    Args:
+      input: A tensor.
+      dimension: The dimension.
+      output_type: The type of the result, int32 or int64.
+      name: A name for the operation (optional).
+    """
     return op("ArgMin", input, dimension, output_type=as_dtype(output_type), name=name)

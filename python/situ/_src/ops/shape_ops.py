@@ -14,7 +14,13 @@ if TYPE_CHECKING:  # typing takes long to import
 
 @export(v1="shape")
 def shape_v1(input: TensorLike, name: str | None = None, out_type: DTypeLike = "int32") -> Tensor:
-    """Returns the shape of a tensor as a 1-D integer tensor; see `tf.shape`."""
+    """Returns the shape of a tensor as a 1-D integer tensor; see `tf.shape`.
+
+    Args:
+      input: A tensor.
+      name: A name for the operation (optional).
+      out_type: The type of the result, int32 or int64.
+    """
     return shape(input, out_type, name)
 
 
@@ -38,7 +44,13 @@ def size(input: TensorLike, out_type: DTypeLike = "int32", name: str | None = No
 
 @export(v1="size")
 def size_v1(input: TensorLike, name: str | None = None, out_type: DTypeLike = "int32") -> Tensor:
-    """Returns the number of elements of a tensor; see `tf.size`."""
+    """Returns the number of elements of a tensor; see `tf.size`.
+
+    Args:
+      input: A tensor.
+      name: A name for the operation (optional).
+      out_type: The type of the result, int32 or int64.
+    """
     return size(input, out_type, name)
 
 

@@ -139,7 +139,13 @@ def regex_replace(
 
 @export("strings.regex_full_match")
 def regex_full_match(input: TensorLike, pattern: TensorLike, name: str | None = None) -> Any:
-    """Returns whether a regular expression (RE2) matches each whole string."""
+    """Returns whether a regular expression (RE2) matches each whole string.
+
+    Args:
+      input: A tensor of strings.
+      pattern: The regular expression.
+      name: A name for the operation (optional).
+    """
 
     def match(strings):
         if _can_be_attr(pattern):
@@ -159,7 +165,16 @@ def string_split(
     name: str | None = None,
 ) -> Any:
     """Splits each string of a vector; returns a SparseTensor, or a RaggedTensor as `result_type`
-    says, with one row per string."""
+    says, with one row per string.
+
+    Args:
+      source: A vector of strings.
+      sep: The separator; by default white space.
+      skip_empty: Whether empty parts are dropped.
+      delimiter: A deprecated name of `sep`.
+      result_type: "SparseTensor" or "RaggedTensor".
+      name: A name for the operation (optional).
+    """
     if result_type not in ("SparseTensor", "RaggedTensor"):
         raise ValueError("result_type must be 'RaggedTensor' or 'SparseTensor'.")
     separator = delimiter if delimiter is not None else " " if sep is None else sep
@@ -174,7 +189,13 @@ def string_split(
 
 @export(v2="strings.to_hash_bucket")
 def to_hash_bucket(input: TensorLike, num_buckets: TensorLike, name: str | None = None) -> Tensor:
-    """Hashes each string to a bucket in [0, num_buckets)."""
+    """Hashes each string to a bucket in [0, num_buckets).
+
+    Args:
+      input: A tensor of strings.
+      num_buckets: The number of buckets.
+      name: A name for the operation (optional).
+    """
     return op("StringToHashBucket", input, num_buckets=num_buckets, name=name)
 
 
@@ -185,13 +206,26 @@ def string_to_hash_bucket(
     name: str | None = None,
     input: TensorLike = None,
 ) -> Tensor:
-    """Hashes each string to a bucket in [0, num_buckets)."""
+    """Hashes each string to a bucket in [0, num_buckets).
+
+    Args:
+      string_tensor: A tensor of strings.
+      num_buckets: The number of buckets.
+      name: A name for the operation (optional).
+      input: A tensor of strings.
+    """
     return to_hash_bucket(string_tensor if input is None else input, num_buckets, name)
 
 
 @export("strings.length", v1="string_length")
 def string_length(input: TensorLike, name: str | None = None, unit: str = "BYTE") -> Any:
-    """Returns the length of each string in bytes, or in characters with unit "UTF8_CHAR"."""
+    """Returns the length of each string in bytes, or in characters with unit "UTF8_CHAR".
+
+    Args:
+      input: A tensor of strings.
+      name: A name for the operation (optional).
+      unit: "BYTE" or "UTF8_CHAR".
+    """
     return api.OPS["StringLength"](input, unit=unit, name=name)
 
 

@@ -30,6 +30,14 @@ def exponential_decay(
 
     With staircase the quotient global_step / decay_steps is rounded down. In eager mode returns a
     function without arguments.
+
+    Args:
+      learning_rate: The initial learning rate.
+      global_step: The step, a number or a variable.
+      decay_steps: The number of steps of a decay.
+      decay_rate: The decay rate.
+      staircase: Whether `global_step / decay_steps` is rounded down.
+      name: A name for the operation (optional).
     """
     _need_step(global_step, "exponential_decay")
     schedule = learning_rate_schedule.ExponentialDecay(
@@ -40,7 +48,14 @@ def exponential_decay(
 
 @export(v1=("train.piecewise_constant", "train.piecewise_constant_decay"))
 def piecewise_constant(x, boundaries, values, name=None):
-    """Returns values[0] up to boundaries[0], values[1] up to boundaries[1], and so on."""
+    """Returns values[0] up to boundaries[0], values[1] up to boundaries[1], and so on.
+
+    Args:
+      x: The step, a number or a variable.
+      boundaries: The steps after which the value changes.
+      values: The values, one more than boundaries.
+      name: A name for the operation (optional).
+    """
     schedule = learning_rate_schedule.PiecewiseConstantDecay(boundaries, values, name)
     return _result(lambda: schedule(x))
 
@@ -55,7 +70,17 @@ def polynomial_decay(
     cycle=False,
     name=None,
 ):
-    """Decays the learning rate polynomially to `end_learning_rate` in `decay_steps` steps."""
+    """Decays the learning rate polynomially to `end_learning_rate` in `decay_steps` steps.
+
+    Args:
+      learning_rate: The initial learning rate.
+      global_step: The step, a number or a variable.
+      decay_steps: The number of steps of a decay.
+      end_learning_rate: The final learning rate.
+      power: The power of the polynomial.
+      cycle: Whether to start again after `decay_steps`.
+      name: A name for the operation (optional).
+    """
     _need_step(global_step, "polynomial_decay")
     schedule = learning_rate_schedule.PolynomialDecay(
         learning_rate, decay_steps, end_learning_rate, power, cycle, name
@@ -71,6 +96,14 @@ def natural_exp_decay(
 
     With staircase the quotient global_step / decay_steps is rounded down. In eager mode returns a
     function without arguments.
+
+    Args:
+      learning_rate: The initial learning rate.
+      global_step: The step, a number or a variable.
+      decay_steps: The number of steps of a decay.
+      decay_rate: The decay rate.
+      staircase: Whether `global_step / decay_steps` is rounded down.
+      name: A name for the operation (optional).
     """
     _need_step(global_step, "natural_exp_decay")
 
@@ -93,6 +126,14 @@ def inverse_time_decay(
 
     With staircase the quotient global_step / decay_steps is rounded down. In eager mode returns a
     function without arguments.
+
+    Args:
+      learning_rate: The initial learning rate.
+      global_step: The step, a number or a variable.
+      decay_steps: The number of steps of a decay.
+      decay_rate: The decay rate.
+      staircase: Whether `global_step / decay_steps` is rounded down.
+      name: A name for the operation (optional).
     """
     _need_step(global_step, "inverse_time_decay")
     schedule = learning_rate_schedule.InverseTimeDecay(
@@ -103,7 +144,15 @@ def inverse_time_decay(
 
 @export(v1="train.cosine_decay")
 def cosine_decay(learning_rate, global_step, decay_steps, alpha=0.0, name=None):
-    """Decays the learning rate along a half cosine to `alpha * learning_rate`."""
+    """Decays the learning rate along a half cosine to `alpha * learning_rate`.
+
+    Args:
+      learning_rate: The initial learning rate.
+      global_step: The step, a number or a variable.
+      decay_steps: The number of steps of a decay.
+      alpha: The final fraction of the learning rate.
+      name: A name for the operation (optional).
+    """
     schedule = learning_rate_schedule.CosineDecay(learning_rate, decay_steps, alpha, name)
     return _result(lambda: schedule(global_step))
 
@@ -112,7 +161,17 @@ def cosine_decay(learning_rate, global_step, decay_steps, alpha=0.0, name=None):
 def cosine_decay_restarts(
     learning_rate, global_step, first_decay_steps, t_mul=2.0, m_mul=1.0, alpha=0.0, name=None
 ):
-    """Applies cosine decay with restarts, each longer by `t_mul` and lower by `m_mul`."""
+    """Applies cosine decay with restarts, each longer by `t_mul` and lower by `m_mul`.
+
+    Args:
+      learning_rate: The initial learning rate.
+      global_step: The step, a number or a variable.
+      first_decay_steps: The number of steps of the first period.
+      t_mul: The factor of the length of each period.
+      m_mul: The factor of the initial learning rate of each period.
+      alpha: The final fraction of the learning rate.
+      name: A name for the operation (optional).
+    """
     schedule = learning_rate_schedule.CosineDecayRestarts(
         learning_rate, first_decay_steps, t_mul, m_mul, alpha, name
     )
@@ -123,7 +182,17 @@ def cosine_decay_restarts(
 def linear_cosine_decay(
     learning_rate, global_step, decay_steps, num_periods=0.5, alpha=0.0, beta=0.001, name=None
 ):
-    """Computes `learning_rate * ((alpha + linear decay) * cosine + beta)`."""
+    """Computes `learning_rate * ((alpha + linear decay) * cosine + beta)`.
+
+    Args:
+      learning_rate: The initial learning rate.
+      global_step: The step, a number or a variable.
+      decay_steps: The number of steps of a decay.
+      num_periods: The number of periods of the cosine.
+      alpha: The part added to the linear decay.
+      beta: The part added to the product.
+      name: A name for the operation (optional).
+    """
     return noisy_linear_cosine_decay(
         learning_rate,
         global_step,
@@ -149,7 +218,19 @@ def noisy_linear_cosine_decay(
     beta=0.001,
     name=None,
 ):
-    """Applies linear cosine decay with noise whose variance decays."""
+    """Applies linear cosine decay with noise whose variance decays.
+
+    Args:
+      learning_rate: The initial learning rate.
+      global_step: The step, a number or a variable.
+      decay_steps: The number of steps of a decay.
+      initial_variance: The initial variance of the noise.
+      variance_decay: The exponent of the decay of the variance.
+      num_periods: The number of periods of the cosine.
+      alpha: The part added to the linear decay.
+      beta: The part added to the product.
+      name: A name for the operation (optional).
+    """
     _need_step(global_step, "noisy_linear_cosine_decay")
 
     def make():

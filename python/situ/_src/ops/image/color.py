@@ -117,7 +117,12 @@ def _to_float(image):
 @export("image.adjust_brightness")
 @ragged_elementwise
 def adjust_brightness(image: TensorLike, delta: TensorLike) -> Tensor:
-    """Adds `delta` to all pixels, on the scale of floating-point images."""
+    """Adds `delta` to all pixels, on the scale of floating-point images.
+
+    Args:
+      image: An image or a batch of images.
+      delta: The number to add.
+    """
     with scope(None, "adjust_brightness"):
         real, kind = _to_float(image)
         return convert_image_dtype(op("Add", real, cast(delta, real.dtype)), kind, saturate=True)
@@ -138,7 +143,12 @@ def _check_shapes(images, factor):
 
 @export("image.adjust_contrast")
 def adjust_contrast(images: TensorLike, contrast_factor: TensorLike) -> Tensor:
-    """Multiplies the deviation of each pixel from the channel mean by `contrast_factor`."""
+    """Multiplies the deviation of each pixel from the channel mean by `contrast_factor`.
+
+    Args:
+      images: An image or a batch of images.
+      contrast_factor: The factor.
+    """
     with scope(None, "adjust_contrast"):
         real, kind = _to_float(images)
         factor = convert_to_tensor(contrast_factor, "float32", "contrast_factor")
@@ -150,7 +160,11 @@ def adjust_contrast(images: TensorLike, contrast_factor: TensorLike) -> Tensor:
 
 @export("image.per_image_standardization", v1="image.per_image_whitening")
 def per_image_standardization(image: TensorLike) -> Tensor:
-    """Scales each image to mean 0 and variance 1; returns float32."""
+    """Scales each image to mean 0 and variance 1; returns float32.
+
+    Args:
+      image: An image or a batch of images.
+    """
     with scope(None, "per_image_standardization"):
         image = cast(with_checks(image), "float32")
         sizes = op("StridedSlice", shape_op(image), [-3], [0], [1], end_mask=1)
@@ -164,7 +178,12 @@ def per_image_standardization(image: TensorLike) -> Tensor:
 
 @export("image.rgb_to_grayscale")
 def rgb_to_grayscale(images: TensorLike, name: str | None = None) -> Tensor:
-    """Converts RGB images to grayscale."""
+    """Converts RGB images to grayscale.
+
+    Args:
+      images: An image or a batch of images.
+      name: A name for the operation (optional).
+    """
     with scope(name, "rgb_to_grayscale"):
         real, kind = _to_float(images)
         weights = constant([0.2989, 0.5870, 0.1140], real.dtype)
@@ -199,7 +218,13 @@ _hue, _saturation = _through_hsv(_rotate_hue), _through_hsv(_saturate)
 
 @export("image.adjust_hue")
 def adjust_hue(image: TensorLike, delta: TensorLike, name: str | None = None) -> Tensor:
-    """Adds `delta`, between -1 and 1, to the hue of RGB images."""
+    """Adds `delta`, between -1 and 1, to the hue of RGB images.
+
+    Args:
+      image: An image or a batch of images.
+      delta: The number to add.
+      name: A name for the operation (optional).
+    """
     with scope(name, "adjust_hue"):
         if _situ.executing_eagerly() and not -1 <= delta <= 1:
             raise ValueError("delta must be in the interval [-1, 1]")
@@ -210,7 +235,13 @@ def adjust_hue(image: TensorLike, delta: TensorLike, name: str | None = None) ->
 def adjust_saturation(
     image: TensorLike, saturation_factor: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Multiplies the saturation of RGB images by a factor."""
+    """Multiplies the saturation of RGB images by a factor.
+
+    Args:
+      image: An image or a batch of images.
+      saturation_factor: The factor.
+      name: A name for the operation (optional).
+    """
     with scope(name, "adjust_saturation"):
         return _saturation(image, saturation_factor)
 
@@ -241,7 +272,13 @@ def adjust_gamma(image: TensorLike, gamma: TensorLike = 1, gain: TensorLike = 1)
 @export("image.random_brightness")
 @ragged_elementwise
 def random_brightness(image: TensorLike, max_delta: TensorLike, seed: int | None = None) -> Tensor:
-    """Adjusts the brightness by a random delta in [-max_delta, max_delta)."""
+    """Adjusts the brightness by a random delta in [-max_delta, max_delta).
+
+    Args:
+      image: An image or a batch of images.
+      max_delta: The largest delta, not negative.
+      seed: A seed of the random numbers (optional).
+    """
     if max_delta < 0:
         raise ValueError("max_delta must be non-negative.")
     return adjust_brightness(image, random_uniform([], -max_delta, max_delta, seed=seed))
@@ -251,7 +288,14 @@ def random_brightness(image: TensorLike, max_delta: TensorLike, seed: int | None
 def random_contrast(
     image: TensorLike, lower: TensorLike, upper: TensorLike, seed: int | None = None
 ) -> Tensor:
-    """Adjusts the contrast by a random factor in [lower, upper)."""
+    """Adjusts the contrast by a random factor in [lower, upper).
+
+    Args:
+      image: An image or a batch of images.
+      lower: The lower limit of the factor.
+      upper: The upper limit of the factor.
+      seed: A seed of the random numbers (optional).
+    """
     check_range(lower, upper)
     return adjust_contrast(image, random_uniform([], lower, upper, seed=seed))
 
@@ -268,7 +312,14 @@ def check_range(lower, upper):
 def random_saturation(
     image: TensorLike, lower: TensorLike, upper: TensorLike, seed: int | None = None
 ) -> Tensor:
-    """Adjusts the saturation by a random factor in [lower, upper)."""
+    """Adjusts the saturation by a random factor in [lower, upper).
+
+    Args:
+      image: An image or a batch of images.
+      lower: The lower limit of the factor.
+      upper: The upper limit of the factor.
+      seed: A seed of the random numbers (optional).
+    """
     check_range(lower, upper)
     return adjust_saturation(image, random_uniform([], lower, upper, seed=seed))
 
@@ -283,7 +334,13 @@ def check_hue(max_delta):
 
 @export("image.random_hue")
 def random_hue(image: TensorLike, max_delta: TensorLike, seed: int | None = None) -> Tensor:
-    """Adjusts the hue by a random delta in [-max_delta, max_delta)."""
+    """Adjusts the hue by a random delta in [-max_delta, max_delta).
+
+    Args:
+      image: An image or a batch of images.
+      max_delta: The largest delta, not negative.
+      seed: A seed of the random numbers (optional).
+    """
     check_hue(max_delta)
     return adjust_hue(image, random_uniform([], -max_delta, max_delta, seed=seed))
 

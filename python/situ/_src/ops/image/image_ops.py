@@ -61,7 +61,12 @@ flip_left_right = export("image.flip_left_right")(_flip(1, "flip_left_right"))
 
 @export("image.transpose", v1="image.transpose_image")
 def transpose(image: TensorLike, name: str | None = None) -> Tensor:
-    """Swaps the height and width of an image or a batch of images."""
+    """Swaps the height and width of an image or a batch of images.
+
+    Args:
+      image: An image or a batch of images.
+      name: A name for the operation (optional).
+    """
     with scope(name, "transpose"):
         image = with_checks(image)
         return by_rank(
@@ -540,7 +545,12 @@ def _check_gray(images):
 
 @export("image.grayscale_to_rgb")
 def grayscale_to_rgb(images: TensorLike, name: str | None = None) -> Tensor:
-    """Repeats the channel of grayscale images three times."""
+    """Repeats the channel of grayscale images three times.
+
+    Args:
+      images: An image or a batch of images.
+      name: A name for the operation (optional).
+    """
     with scope(name, "grayscale_to_rgb"):
         images = convert_to_tensor(images, name="images")
         images = after(_check_gray(images), images)
@@ -598,7 +608,12 @@ def extract_patches(
 
 @export("image.total_variation")
 def total_variation(images: TensorLike, name: str | None = None) -> Tensor:
-    """Sums the absolute differences of neighbouring pixels of each image."""
+    """Sums the absolute differences of neighbouring pixels of each image.
+
+    Args:
+      images: An image or a batch of images.
+      name: A name for the operation (optional).
+    """
     with scope(name, "total_variation"):
         images = convert_to_tensor(images)
         if tensor_shape.as_shape(images.shape).rank not in (3, 4):
@@ -619,7 +634,17 @@ def extract_image_patches(
     name: str | None = None,
     sizes: TensorLike = None,
 ) -> Tensor:
-    """Extracts patches of images; see `tf.image.extract_patches`."""
+    """Extracts patches of images; see `tf.image.extract_patches`.
+
+    Args:
+      images: An image or a batch of images.
+      ksizes: The size of the patches in each dimension.
+      strides: The stride in each dimension.
+      rates: The dilation in each dimension.
+      padding: "SAME", "VALID", or explicit paddings.
+      name: A name for the operation (optional).
+      sizes: A deprecated name of `ksizes`.
+    """
     return extract_patches(
         images, ksizes if ksizes is not None else sizes, strides, rates, padding, name
     )
@@ -633,7 +658,15 @@ def resize_image_with_pad(
     method: Any = 0,
     align_corners: bool = False,
 ) -> Tensor:
-    """Resizes images to fit a size, keeping the aspect ratio, and pads them with zeros."""
+    """Resizes images to fit a size, keeping the aspect ratio, and pads them with zeros.
+
+    Args:
+      image: An image or a batch of images.
+      target_height: The height of the result.
+      target_width: The width of the result.
+      method: The interpolation method, see `tf.image.resize`.
+      align_corners: Whether the centers of the corner pixels are aligned.
+    """
     return _with_pad(
         image,
         target_height,
@@ -650,7 +683,15 @@ def resize_with_pad(
     method: Any = "bilinear",
     antialias: bool = False,
 ) -> Tensor:
-    """Resizes images to fit a size, keeping the aspect ratio, and pads them with zeros."""
+    """Resizes images to fit a size, keeping the aspect ratio, and pads them with zeros.
+
+    Args:
+      image: An image or a batch of images.
+      target_height: The height of the result.
+      target_width: The width of the result.
+      method: The interpolation method, see `tf.image.resize`.
+      antialias: Whether to filter when the image shrinks.
+    """
     return _with_pad(
         image,
         target_height,

@@ -21,7 +21,13 @@ if TYPE_CHECKING:  # typing takes long to import
 def stateless_random_brightness(
     image: TensorLike, max_delta: TensorLike, seed: TensorLike
 ) -> Tensor:
-    """Adjusts the brightness by a delta in [-max_delta, max_delta) that `seed` determines."""
+    """Adjusts the brightness by a delta in [-max_delta, max_delta) that `seed` determines.
+
+    Args:
+      image: An image or a batch of images.
+      max_delta: The largest delta, not negative.
+      seed: Two integers, a tensor of shape [2].
+    """
     if max_delta < 0:
         raise ValueError("max_delta must be non-negative.")
     return color.adjust_brightness(image, stateless_uniform([], seed, -max_delta, max_delta))
@@ -31,7 +37,14 @@ def stateless_random_brightness(
 def stateless_random_contrast(
     image: TensorLike, lower: TensorLike, upper: TensorLike, seed: TensorLike
 ) -> Tensor:
-    """Adjusts the contrast by a factor in [lower, upper) that `seed` determines."""
+    """Adjusts the contrast by a factor in [lower, upper) that `seed` determines.
+
+    Args:
+      image: An image or a batch of images.
+      lower: The lower limit of the factor.
+      upper: The upper limit of the factor.
+      seed: Two integers, a tensor of shape [2].
+    """
     color.check_range(lower, upper)
     return color.adjust_contrast(image, stateless_uniform([], seed, lower, upper))
 
@@ -40,14 +53,27 @@ def stateless_random_contrast(
 def stateless_random_saturation(
     image: TensorLike, lower: TensorLike, upper: TensorLike, seed: TensorLike = None
 ) -> Tensor:
-    """Adjusts the saturation by a factor in [lower, upper) that `seed` determines."""
+    """Adjusts the saturation by a factor in [lower, upper) that `seed` determines.
+
+    Args:
+      image: An image or a batch of images.
+      lower: The lower limit of the factor.
+      upper: The upper limit of the factor.
+      seed: Two integers, a tensor of shape [2].
+    """
     color.check_range(lower, upper)
     return color.adjust_saturation(image, stateless_uniform([], seed, lower, upper))
 
 
 @export("image.stateless_random_hue")
 def stateless_random_hue(image: TensorLike, max_delta: TensorLike, seed: TensorLike) -> Tensor:
-    """Adjusts the hue by a delta in [-max_delta, max_delta) that `seed` determines."""
+    """Adjusts the hue by a delta in [-max_delta, max_delta) that `seed` determines.
+
+    Args:
+      image: An image or a batch of images.
+      max_delta: The largest delta, not negative.
+      seed: Two integers, a tensor of shape [2].
+    """
     color.check_hue(max_delta)
     return color.adjust_hue(image, stateless_uniform([], seed, -max_delta, max_delta))
 
@@ -70,7 +96,14 @@ _export_flip("stateless_random_flip_up_down", image_ops.flip_up_down)
 def stateless_random_crop(
     value: TensorLike, size: TensorLike, seed: int | None, name: str | None = None
 ) -> Tensor:
-    """Crops a tensor to `size` at a random offset that `seed` determines."""
+    """Crops a tensor to `size` at a random offset that `seed` determines.
+
+    Args:
+      value: A tensor.
+      size: The shape of the result.
+      seed: Two integers, a tensor of shape [2].
+      name: A name for the operation (optional).
+    """
     with scope(name, "random_crop"):
         value, size = convert_to_tensor(value), convert_to_tensor(size, "int32")
         sizes = shape_op(value)

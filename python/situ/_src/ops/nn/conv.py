@@ -152,7 +152,20 @@ def conv2d_backprop_input(
     filters: TensorLike = None,
 ) -> Tensor:
     """Computes the gradient of a 2-D convolution with respect to its input, of shape
-    `input_sizes`."""
+    `input_sizes`.
+
+    Args:
+      input_sizes: The shape of the input.
+      filter: The filter.
+      out_backprop: The gradient of the output.
+      strides: The stride in each dimension.
+      padding: "SAME", "VALID", or explicit paddings.
+      use_cudnn_on_gpu: Has no effect.
+      data_format: The layout: channels last or first, such as "NHWC" or "NCHW".
+      dilations: The dilation in each dimension.
+      name: A name for the operation (optional).
+      filters: The filter.
+    """
     del use_cudnn_on_gpu  # situ has kernels of its own
     return _conv(
         "Conv2DBackpropInput",
@@ -179,7 +192,19 @@ def conv2d_backprop_filter(
     dilations: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """Computes the gradient of a 2-D convolution with respect to its filter."""
+    """Computes the gradient of a 2-D convolution with respect to its filter.
+
+    Args:
+      input: The input, a batch of signals, images or volumes.
+      filter_sizes: The shape of the filter.
+      out_backprop: The gradient of the output.
+      strides: The stride in each dimension.
+      padding: "SAME", "VALID", or explicit paddings.
+      use_cudnn_on_gpu: Has no effect.
+      data_format: The layout: channels last or first, such as "NHWC" or "NCHW".
+      dilations: The dilation in each dimension.
+      name: A name for the operation (optional).
+    """
     del use_cudnn_on_gpu  # situ has kernels of its own
     return _conv(
         "Conv2DBackpropFilter",
@@ -250,7 +275,18 @@ def conv2d_transpose_v2(
     name: str | None = None,
 ) -> Tensor:
     """Computes a transposed 2-D convolution; `filters` is [height, width, out_channels,
-    in_channels]."""
+    in_channels].
+
+    Args:
+      input: The input, a batch of signals, images or volumes.
+      filters: The filter.
+      output_shape: The shape of the output.
+      strides: The stride in each dimension.
+      padding: "SAME", "VALID", or explicit paddings.
+      data_format: The layout: channels last or first, such as "NHWC" or "NCHW".
+      dilations: The dilation in each dimension.
+      name: A name for the operation (optional).
+    """
     return conv2d_transpose(
         input, filters, output_shape, strides, padding, data_format, name, dilations=dilations
     )
@@ -322,7 +358,17 @@ def conv1d_v2(
     name: str | None = None,
 ) -> Tensor:
     """Computes a 1-D convolution of `input` [batch, width, channels] with `filters`
-    [width, in_channels, out_channels]."""
+    [width, in_channels, out_channels].
+
+    Args:
+      input: The input, a batch of signals, images or volumes.
+      filters: The filter.
+      stride: The stride.
+      padding: "SAME", "VALID", or explicit paddings.
+      data_format: The layout: channels last or first, such as "NHWC" or "NCHW".
+      dilations: The dilation in each dimension.
+      name: A name for the operation (optional).
+    """
     return conv1d(input, filters, stride, padding, None, data_format, name, None, dilations)
 
 
@@ -336,7 +382,17 @@ def depthwise_conv2d_native(
     dilations: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """Computes a depthwise 2-D convolution; see `tf.nn.depthwise_conv2d`."""
+    """Computes a depthwise 2-D convolution; see `tf.nn.depthwise_conv2d`.
+
+    Args:
+      input: The input, a batch of signals, images or volumes.
+      filter: The filter.
+      strides: The stride in each dimension.
+      padding: "SAME", "VALID", or explicit paddings.
+      data_format: The layout: channels last or first, such as "NHWC" or "NCHW".
+      dilations: The dilation in each dimension.
+      name: A name for the operation (optional).
+    """
     return _conv(
         "DepthwiseConv2dNative",
         input,
@@ -397,7 +453,17 @@ def depthwise_conv2d_v2(
     name: str | None = None,
 ) -> Tensor:
     """Convolves each channel with filters of its own; `filter` is [height, width, channels,
-    multiplier]."""
+    multiplier].
+
+    Args:
+      input: The input, a batch of signals, images or volumes.
+      filter: The filter.
+      strides: The stride in each dimension.
+      padding: "SAME", "VALID", or explicit paddings.
+      data_format: The layout: channels last or first, such as "NHWC" or "NCHW".
+      dilations: The dilation in each dimension.
+      name: A name for the operation (optional).
+    """
     return depthwise_conv2d(input, filter, strides, padding, dilations, name, data_format)
 
 
@@ -452,7 +518,18 @@ def separable_conv2d_v2(
     dilations: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """Computes a depthwise 2-D convolution followed by a pointwise one."""
+    """Computes a depthwise 2-D convolution followed by a pointwise one.
+
+    Args:
+      input: The input, a batch of signals, images or volumes.
+      depthwise_filter: The filter of the depthwise convolution.
+      pointwise_filter: The filter of the pointwise convolution, with windows of size 1.
+      strides: The stride in each dimension.
+      padding: "SAME", "VALID", or explicit paddings.
+      data_format: The layout: channels last or first, such as "NHWC" or "NCHW".
+      dilations: The dilation in each dimension.
+      name: A name for the operation (optional).
+    """
     return separable_conv2d(
         input, depthwise_filter, pointwise_filter, strides, padding, dilations, name, data_format
     )
@@ -462,7 +539,15 @@ def separable_conv2d_v2(
 def atrous_conv2d(
     value: TensorLike, filters: TensorLike, rate: TensorLike, padding: Any, name: str | None = None
 ) -> Tensor:
-    """Computes a 2-D convolution with dilation `rate`."""
+    """Computes a 2-D convolution with dilation `rate`.
+
+    Args:
+      value: Images [batch, height, width, channels].
+      filters: The filter.
+      rate: The dilation.
+      padding: "SAME", "VALID", or explicit paddings.
+      name: A name for the operation (optional).
+    """
     return conv2d(value, filters, 1, padding, dilations=rate, name=name)
 
 
@@ -523,7 +608,17 @@ def convolution_v2(
     dilations: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """Computes a 1-D, 2-D or 3-D convolution, depending on the rank of `filters`."""
+    """Computes a 1-D, 2-D or 3-D convolution, depending on the rank of `filters`.
+
+    Args:
+      input: The input, a batch of signals, images or volumes.
+      filters: The filter.
+      strides: The stride in each dimension.
+      padding: "SAME", "VALID", or explicit paddings.
+      data_format: The layout: channels last or first, such as "NHWC" or "NCHW".
+      dilations: The dilation in each dimension.
+      name: A name for the operation (optional).
+    """
     return convolution(input, filters, padding, strides, dilations, name, data_format)
 
 
@@ -601,7 +696,18 @@ def conv_transpose(
     dilations: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """Computes a transposed 1-D, 2-D or 3-D convolution, depending on the rank of `filters`."""
+    """Computes a transposed 1-D, 2-D or 3-D convolution, depending on the rank of `filters`.
+
+    Args:
+      input: The input, a batch of signals, images or volumes.
+      filters: The filter.
+      output_shape: The shape of the output.
+      strides: The stride in each dimension.
+      padding: "SAME", "VALID", or explicit paddings.
+      data_format: The layout: channels last or first, such as "NHWC" or "NCHW".
+      dilations: The dilation in each dimension.
+      name: A name for the operation (optional).
+    """
     rank = tensor_shape.as_shape(convert_to_tensor(filters).shape).ndims
     if rank not in (3, 4, 5):
         raise ValueError(

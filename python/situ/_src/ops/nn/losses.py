@@ -312,7 +312,15 @@ def weighted_cross_entropy_with_logits(
     name: str | None = None,
     targets: TensorLike = None,
 ) -> Tensor:
-    """Computes the sigmoid cross-entropy with `pos_weight` on the positive term."""
+    """Computes the sigmoid cross-entropy with `pos_weight` on the positive term.
+
+    Args:
+      labels: The labels, from 0 to 1.
+      logits: The logits, of the same shape.
+      pos_weight: The weight of positive labels.
+      name: A name for the operation (optional).
+      targets: The targets.
+    """
     return weighted_cross_entropy(targets if labels is None else labels, logits, pos_weight, name)
 
 
@@ -419,7 +427,14 @@ def log_poisson_loss(
     name: str | None = None,
 ) -> Tensor:
     """Computes `exp(log_input) - targets * log_input`, and adds Stirling's approximation of the
-    constant term if `compute_full_loss`."""
+    constant term if `compute_full_loss`.
+
+    Args:
+      targets: The targets.
+      log_input: The logarithm of the predictions.
+      compute_full_loss: Whether to add the constant term.
+      name: A name for the operation (optional).
+    """
     with scope(name, "log_poisson_loss"):
         z, x = _pair(targets, log_input)
         result = op("Exp", x) - x * z
@@ -461,7 +476,11 @@ def compute_average_loss(
 
 @export("nn.scale_regularization_loss")
 def scale_regularization_loss(regularization_loss: TensorLike) -> Tensor:
-    """Divides the sum of regularization losses by the number of replicas."""
+    """Divides the sum of regularization losses by the number of replicas.
+
+    Args:
+      regularization_loss: The losses.
+    """
     return op("Sum", convert_to_tensor(regularization_loss)) / float(_replicas())
 
 

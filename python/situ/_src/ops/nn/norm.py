@@ -129,7 +129,21 @@ def batch_norm_with_global_normalization(
     mean: TensorLike = None,
     variance: TensorLike = None,
 ) -> Tensor:
-    """Normalizes a batch; the old name of `tf.nn.batch_normalization`."""
+    """Normalizes a batch; the old name of `tf.nn.batch_normalization`.
+
+    Args:
+      t: A deprecated name of `input`.
+      m: A deprecated name of `mean`.
+      v: A deprecated name of `variance`.
+      beta: The offset of each channel.
+      gamma: The scale of each channel.
+      variance_epsilon: A number added to the variance.
+      scale_after_normalization: Whether to multiply by `gamma`.
+      name: A name for the operation (optional).
+      input: A tensor [batch, height, width, channels].
+      mean: The mean of each channel.
+      variance: The variance of each channel.
+    """
     first = [a if b is None else b for a, b in ((t, input), (m, mean), (v, variance))]
     return batch_normalization(
         *first, beta, gamma if scale_after_normalization else None, variance_epsilon, name
@@ -147,7 +161,18 @@ def batch_norm_with_global_normalization_v2(
     scale_after_normalization: bool,
     name: str | None = None,
 ) -> Tensor:
-    """Normalizes a batch; the old name of `tf.nn.batch_normalization`."""
+    """Normalizes a batch; the old name of `tf.nn.batch_normalization`.
+
+    Args:
+      input: A tensor [batch, height, width, channels].
+      mean: The mean of each channel.
+      variance: The variance of each channel.
+      beta: The offset of each channel.
+      gamma: The scale of each channel.
+      variance_epsilon: A number added to the variance.
+      scale_after_normalization: Whether to multiply by `gamma`.
+      name: A name for the operation (optional).
+    """
     scale = gamma if scale_after_normalization else None
     return batch_normalization(input, mean, variance, beta, scale, variance_epsilon, name)
 
@@ -440,7 +465,14 @@ def general_dropout(
 def xw_plus_b(
     x: TensorLike, weights: TensorLike, biases: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Computes `matmul(x, weights) + biases`."""
+    """Computes `matmul(x, weights) + biases`.
+
+    Args:
+      x: A tensor.
+      weights: A matrix.
+      biases: A vector.
+      name: A name for the operation (optional).
+    """
     with scope(name, "xw_plus_b") as full:
         return op("BiasAdd", op("MatMul", x, weights), biases, name=full)
 
@@ -449,14 +481,27 @@ def xw_plus_b(
 def relu_layer(
     x: TensorLike, weights: TensorLike, biases: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Computes `relu(matmul(x, weights) + biases)`."""
+    """Computes `relu(matmul(x, weights) + biases)`.
+
+    Args:
+      x: A tensor.
+      weights: A matrix.
+      biases: A vector.
+      name: A name for the operation (optional).
+    """
     with scope(name, "relu_layer") as full:
         return op("Relu", op("BiasAdd", op("MatMul", x, weights), biases), name=full)
 
 
 @export("nn.crelu")
 def crelu(features: TensorLike, axis: Axis = -1, name: str | None = None) -> Tensor:
-    """Concatenates `relu(features)` and `relu(-features)` along `axis`."""
+    """Concatenates `relu(features)` and `relu(-features)` along `axis`.
+
+    Args:
+      features: A tensor.
+      axis: The axis; by default the last one.
+      name: A name for the operation (optional).
+    """
     with scope(name, "CRelu") as full:
         features = convert_to_tensor(features)
         both = op("ConcatV2", [features, op("Neg", features)], axis, name=full)
@@ -468,7 +513,13 @@ export(v1="nn.crelu")(with_order(crelu, "features", "name", "axis"))
 
 @export("nn.swish", "nn.silu")
 def swish(features: TensorLike, beta: TensorLike = 1.0, name: str | None = None) -> Tensor:
-    """Computes `features * sigmoid(beta * features)`."""
+    """Computes `features * sigmoid(beta * features)`.
+
+    Args:
+      features: A tensor.
+      beta: The offset of each channel.
+      name: A name for the operation (optional).
+    """
     with scope(name, "swish"):
         features = convert_to_tensor(features)
         return features * op("Sigmoid", features * beta)
@@ -483,7 +534,16 @@ def weighted_moments(
     keep_dims: bool | None = None,
     keepdims: bool | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Computes the mean and variance over axes, each element weighted by `frequency_weights`."""
+    """Computes the mean and variance over axes, each element weighted by `frequency_weights`.
+
+    Args:
+      x: A tensor.
+      axes: The axes.
+      frequency_weights: Weights that broadcast to `x`.
+      name: A name for the operation (optional).
+      keep_dims: A deprecated name of `keepdims`.
+      keepdims: Whether reduced dimensions stay with size 1.
+    """
     keep = bool(keep_dims or keepdims)
     with scope(name, "weighted_moments"):
         x = convert_to_tensor(x)
@@ -516,7 +576,16 @@ def sufficient_statistics(
     keepdims: bool | None = None,
 ) -> tuple[Any, ...]:
     """Returns (count, sum, sum of squares, shift), from which `tf.nn.normalize_moments` computes
-    moments."""
+    moments.
+
+    Args:
+      x: A tensor.
+      axes: The axes.
+      shift: A value close to the mean, for precision (optional).
+      keep_dims: A deprecated name of `keepdims`.
+      name: A name for the operation (optional).
+      keepdims: Whether reduced dimensions stay with size 1.
+    """
     keep = bool(keep_dims or keepdims)
     with scope(name, "sufficient_statistics"):
         x, axes = convert_to_tensor(x), list(axes)
@@ -540,7 +609,15 @@ def normalize_moments(
     shift: TensorLike,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Computes the mean and variance from sufficient statistics."""
+    """Computes the mean and variance from sufficient statistics.
+
+    Args:
+      counts: The number of elements.
+      mean_ss: The sum of the elements, after the shift.
+      variance_ss: The sum of their squares, after the shift.
+      shift: A value close to the mean, for precision (optional).
+      name: A name for the operation (optional).
+    """
     with scope(name, "normalize"):
         shifted_mean = mean_ss / counts
         mean = shifted_mean if shift is None else shifted_mean + shift

@@ -201,7 +201,21 @@ def bidirectional_dynamic_rnn(
     scope: Any = None,
 ) -> Any:
     """Runs two cells over sequences, forwards and backwards: ((outputs_fw, outputs_bw), (state_fw,
-    state_bw)). `parallel_iterations` and `swap_memory` are ignored."""
+    state_bw)). `parallel_iterations` and `swap_memory` are ignored.
+
+    Args:
+      cell_fw: The RNN cell of the forward direction.
+      cell_bw: The RNN cell of the backward direction.
+      inputs: The inputs of the steps.
+      sequence_length: The length of each sequence, a vector; by default all steps.
+      initial_state_fw: The initial state of the forward cell; by default zeros.
+      initial_state_bw: The initial state of the backward cell; by default zeros.
+      dtype: The type of the initial state, if it is not given.
+      parallel_iterations: Has no effect.
+      swap_memory: Has no effect.
+      time_major: Whether inputs and outputs are [steps, batch, ...] instead of [batch, steps, ...].
+      scope: A variable scope, or its name.
+    """
     del parallel_iterations, swap_memory  # hints for speed and memory
     time, batch = (0, 1) if time_major else (1, 0)
     with variable_scope.variable_scope(scope if scope is not None else "bidirectional_rnn"):
@@ -248,7 +262,21 @@ def stack_bidirectional_dynamic_rnn(
     scope: Any = None,
     swap_memory: bool = False,
 ) -> Any:
-    """Runs layers of bidirectional RNNs: (outputs, forward states, backward states)."""
+    """Runs layers of bidirectional RNNs: (outputs, forward states, backward states).
+
+    Args:
+      cells_fw: The RNN cells of the forward direction, one per layer.
+      cells_bw: The RNN cells of the backward direction, one per layer.
+      inputs: The inputs of the steps.
+      initial_states_fw: The initial states of the forward cells; by default zeros.
+      initial_states_bw: The initial states of the backward cells; by default zeros.
+      dtype: The type of the initial state, if it is not given.
+      sequence_length: The length of each sequence, a vector; by default all steps.
+      parallel_iterations: Has no effect.
+      time_major: Whether inputs and outputs are [steps, batch, ...] instead of [batch, steps, ...].
+      scope: A variable scope, or its name.
+      swap_memory: Has no effect.
+    """
     del parallel_iterations, swap_memory  # hints for speed and memory
     states_fw, states_bw = [], []
     with variable_scope.variable_scope(scope if scope is not None else "stack_bidirectional_rnn"):
@@ -279,7 +307,16 @@ def static_rnn(
     sequence_length: Any = None,
     scope: Any = None,
 ) -> Any:
-    """Runs an RNN cell over a list of inputs, unrolled: (list of outputs, final state)."""
+    """Runs an RNN cell over a list of inputs, unrolled: (list of outputs, final state).
+
+    Args:
+      cell: An RNN cell.
+      inputs: The inputs of the steps.
+      initial_state: The initial state; by default zeros.
+      dtype: The type of the initial state, if it is not given.
+      sequence_length: The length of each sequence, a vector; by default all steps.
+      scope: A variable scope, or its name.
+    """
     if not isinstance(inputs, (list, tuple)):
         raise TypeError("inputs must be a sequence")
     if not inputs:
@@ -325,7 +362,18 @@ def static_bidirectional_rnn(
     scope: Any = None,
 ) -> Any:
     """Runs two cells over a list of inputs, unrolled: (list of concatenated outputs, state_fw,
-    state_bw)."""
+    state_bw).
+
+    Args:
+      cell_fw: The RNN cell of the forward direction.
+      cell_bw: The RNN cell of the backward direction.
+      inputs: The inputs of the steps.
+      initial_state_fw: The initial state of the forward cell; by default zeros.
+      initial_state_bw: The initial state of the backward cell; by default zeros.
+      dtype: The type of the initial state, if it is not given.
+      sequence_length: The length of each sequence, a vector; by default all steps.
+      scope: A variable scope, or its name.
+    """
     with variable_scope.variable_scope(scope if scope is not None else "bidirectional_rnn"):
         with variable_scope.variable_scope("fw") as var_scope:
             outputs_fw, state_fw = static_rnn(
@@ -360,7 +408,16 @@ def sequence_loss_by_example(
     softmax_loss_function: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """Computes the weighted cross-entropy of lists of steps for each example."""
+    """Computes the weighted cross-entropy of lists of steps for each example.
+
+    Args:
+      logits: The logits.
+      targets: The class indices.
+      weights: The weight of each step.
+      average_across_timesteps: Whether to divide by the total weight of the steps.
+      softmax_loss_function: A function of labels and logits; by default the sparse cross-entropy.
+      name: A name for the operation (optional).
+    """
     with name_scope(name, "sequence_loss_by_example"):
         losses = []
         for logit, target, weight in zip(logits, targets, weights):
@@ -387,7 +444,17 @@ def sequence_loss(
     softmax_loss_function: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """Computes the weighted cross-entropy of sequences [batch, steps, classes]."""
+    """Computes the weighted cross-entropy of sequences [batch, steps, classes].
+
+    Args:
+      logits: The logits.
+      targets: The class indices.
+      weights: The weight of each step.
+      average_across_timesteps: Whether to divide by the total weight of the steps.
+      average_across_batch: Whether to divide by the batch size.
+      softmax_loss_function: A function of labels and logits; by default the sparse cross-entropy.
+      name: A name for the operation (optional).
+    """
     with name_scope(name, "sequence_loss"):
         classes = OPS["Shape"](logits)[2]
         flat = OPS["Reshape"](logits, op("Pack", [convert_to_tensor(-1), classes]))
@@ -411,7 +478,16 @@ def sequence_loss(
 def raw_rnn(cell, loop_fn, parallel_iterations=None, swap_memory=False, scope=None):
     """Runs an RNN cell in a loop that `loop_fn` controls: (TensorArray of outputs, final state,
     final loop
-    state)."""
+    state).
+
+    Args:
+      cell: An RNN cell.
+      loop_fn: A function of (time, output, state, loop state) that returns the inputs of the next
+        step.
+      parallel_iterations: Has no effect.
+      swap_memory: Has no effect.
+      scope: A variable scope, or its name.
+    """
     del parallel_iterations, swap_memory  # hints for speed and memory
     with variable_scope.variable_scope(scope if scope is not None else "rnn"):
         time = convert_to_tensor(0)
