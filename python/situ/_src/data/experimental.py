@@ -128,13 +128,21 @@ def assert_cardinality(expected_cardinality):
 
 @export("data.experimental.get_structure")
 def get_structure(dataset_or_iterator):
-    """Returns the element spec."""
+    """Returns the element spec.
+
+    Args:
+      dataset_or_iterator: A data set or an iterator.
+    """
     return dataset_or_iterator.element_spec
 
 
 @export("data.experimental.at")
 def at(dataset, index):
     """Returns the element at an index.
+
+    Args:
+      dataset: A data set.
+      index: The index of the element.
 
     Raises:
       OutOfRangeError: There is no such element.
@@ -150,7 +158,12 @@ def at(dataset, index):
 
 @export("data.experimental.from_list")
 def from_list(elements, name=None):
-    """Creates a data set of the elements of a list."""
+    """Creates a data set of the elements of a list.
+
+    Args:
+      elements: A list of elements of one structure.
+      name: Has no effect.
+    """
     del name  # a name for debugging only
     from situ._src.framework import nest
 
@@ -224,7 +237,11 @@ BOTH["data.experimental.SHARD_HINT"] = SHARD_HINT
 
 @export("data.experimental.RandomDataset")
 def random_dataset(seed=None):
-    """Creates an endless data set of random int64; see Dataset.random."""
+    """Creates an endless data set of random int64; see Dataset.random.
+
+    Args:
+      seed: The seed of the numbers (optional).
+    """
     return Dataset.random(seed)
 
 

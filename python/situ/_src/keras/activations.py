@@ -22,7 +22,11 @@ def _export_function(thing):
 
 @_export_function
 def linear(x: Any):
-    """Returns x."""
+    """Returns x.
+
+    Args:
+      x: A tensor.
+    """
     return x
 
 
@@ -110,7 +114,11 @@ def log_softmax(x: Any, axis: Any = -1):
 
 @_export_function
 def swish(x: Any):
-    """Swish (SiLU): `x * sigmoid(x)`."""
+    """Swish (SiLU): `x * sigmoid(x)`.
+
+    Args:
+      x: A tensor.
+    """
     return x * op("Sigmoid", convert_to_tensor(x))
 
 
@@ -137,19 +145,33 @@ def gelu(x: Any, approximate: bool = False, name: str | None = None):
 
 @export(v2="nn.gelu")
 def nn_gelu(features: Any, approximate: bool = False, name: str | None = None):
-    """Gaussian error linear unit; see `tf.keras.activations.gelu`."""
+    """Gaussian error linear unit; see `tf.keras.activations.gelu`.
+
+    Args:
+      features: A tensor.
+      approximate: Whether to use the approximation with tanh.
+      name: A name for the operation (optional).
+    """
     return gelu(features, approximate, name)
 
 
 @_export_function
 def mish(x: Any):
-    """Mish: `x * tanh(softplus(x))`."""
+    """Mish: `x * tanh(softplus(x))`.
+
+    Args:
+      x: A tensor.
+    """
     return x * op("Tanh", op("Softplus", convert_to_tensor(x)))
 
 
 @_export_function
 def hard_sigmoid(x: Any):
-    """`0.2 * x + 0.5`, clipped to [0, 1]."""
+    """`0.2 * x + 0.5`, clipped to [0, 1].
+
+    Args:
+      x: A tensor.
+    """
     x = convert_to_tensor(x)
     line = 0.2 * x + 0.5
     return op("ClipByValue", line, cast(0.0, x.dtype), cast(1.0, x.dtype))

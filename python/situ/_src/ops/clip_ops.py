@@ -75,7 +75,13 @@ def clip_by_norm(
 @export(v1="clip_by_average_norm")
 def clip_by_average_norm(t: TensorLike, clip_norm: TensorLike, name: str | None = None) -> Tensor:
     """Scales a tensor so that its L2 norm divided by its number of elements is at most
-    `clip_norm`."""
+    `clip_norm`.
+
+    Args:
+      t: A tensor.
+      clip_norm: The largest norm.
+      name: A name for the operation (optional).
+    """
     with scope(name, "clip_by_average_norm") as full:
         t = convert_to_tensor(t)
         limit = convert_to_tensor(clip_norm, t.dtype)
@@ -87,7 +93,12 @@ def clip_by_average_norm(t: TensorLike, clip_norm: TensorLike, name: str | None 
 
 @export("linalg.global_norm", v1="global_norm")
 def global_norm(t_list: TensorLike, name: str | None = None) -> Tensor:
-    """Computes the L2 norm of all tensors of a list together; None entries are ignored."""
+    """Computes the L2 norm of all tensors of a list together; None entries are ignored.
+
+    Args:
+      t_list: A list of tensors or IndexedSlices.
+      name: A name for the operation (optional).
+    """
     with scope(name, "global_norm") as full:
         halves = [OPS["L2Loss"](_values(t)) for t in t_list if t is not None]
         total = OPS["Sum"](op("Pack", halves), 0)

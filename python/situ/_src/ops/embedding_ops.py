@@ -166,7 +166,17 @@ def embedding_lookup_sparse_v2(
     name: str | None = None,
     allow_fast_lookup: bool = False,
 ) -> Tensor:
-    """Looks up embeddings for sparse ids and combines those of each row."""
+    """Looks up embeddings for sparse ids and combines those of each row.
+
+    Args:
+      params: The embeddings, a tensor or a list of partitions.
+      sp_ids: The ids, a sparse matrix.
+      sp_weights: The weights of the ids, a sparse matrix (optional).
+      combiner: "mean", "sum" or "sqrtn".
+      max_norm: The largest L2 norm of an embedding (optional).
+      name: A name for the operation (optional).
+      allow_fast_lookup: Has no effect.
+    """
     del allow_fast_lookup  # the result is the same
     return _lookup(params, sp_ids, sp_weights, "div", combiner, max_norm, name)
 
@@ -280,7 +290,18 @@ def safe_embedding_lookup_sparse_v2(
     name: str | None = None,
     allow_fast_lookup: bool = False,
 ) -> Tensor:
-    """Looks up embeddings for sparse ids of any rank; ignores invalid ids and fills empty rows."""
+    """Looks up embeddings for sparse ids of any rank; ignores invalid ids and fills empty rows.
+
+    Args:
+      embedding_weights: The embeddings, a tensor or a list of partitions.
+      sparse_ids: The ids, a sparse tensor.
+      sparse_weights: The weights of the ids, a sparse tensor (optional).
+      combiner: "mean", "sum" or "sqrtn".
+      default_id: The id of empty rows; by default their embedding is 0.
+      max_norm: The largest L2 norm of an embedding (optional).
+      name: A name for the operation (optional).
+      allow_fast_lookup: Has no effect.
+    """
     return safe_embedding_lookup_sparse(
         embedding_weights,
         sparse_ids,
@@ -387,5 +408,12 @@ def _clipped(embeddings, ids, max_norm):
 def embedding_lookup_v2(
     params: TensorLike, ids: TensorLike, max_norm: TensorLike = None, name: str | None = None
 ) -> Tensor:
-    """Looks up embeddings for ids; a list of partitions is split in blocks."""
+    """Looks up embeddings for ids; a list of partitions is split in blocks.
+
+    Args:
+      params: The embeddings, a tensor or a list of partitions.
+      ids: The ids.
+      max_norm: The largest L2 norm of an embedding (optional).
+      name: A name for the operation (optional).
+    """
     return embedding_lookup(params, ids, "div", name, max_norm=max_norm)

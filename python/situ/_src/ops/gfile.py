@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """gfile.py: tf.io.gfile and tf.gfile: file system functions with TensorFlow's names and errors."""
 
+from __future__ import annotations
+
 import functools
 import glob as globs
 import inspect
 import os
 import shutil
+from typing import Any, Union
 
 from situ._src.framework import errors
 from situ._src.framework.api import BOTH, V1
 from situ._src.framework.keywords import bind
+
+Path = Union[str, bytes, "os.PathLike[str]"]
 
 
 def local_path(path):
@@ -138,37 +143,61 @@ class FastGFile(GFile):
     """The same as GFile."""
 
 
-def exists(path):
-    """Returns whether a path exists."""
+def exists(path: Path) -> bool:
+    """Returns whether a path exists.
+
+    Args:
+      path: The path.
+    """
     return os.path.exists(local_path(path))
 
 
-def isdir(path):
-    """Returns whether a path is a directory."""
+def isdir(path: Path) -> bool:
+    """Returns whether a path is a directory.
+
+    Args:
+      path: The path.
+    """
     return os.path.isdir(local_path(path))
 
 
 @_file_function
-def makedirs(path):
-    """Creates a directory and its parents; does nothing if it exists."""
+def makedirs(path: Path) -> None:
+    """Creates a directory and its parents; does nothing if it exists.
+
+    Args:
+      path: The path.
+    """
     os.makedirs(local_path(path), exist_ok=True)
 
 
 @_file_function
-def mkdir(path):
-    """Creates a directory."""
+def mkdir(path: Path) -> None:
+    """Creates a directory.
+
+    Args:
+      path: The path.
+    """
     os.mkdir(local_path(path))
 
 
 @_file_function
-def remove(path):
-    """Deletes a file."""
+def remove(path: Path) -> None:
+    """Deletes a file.
+
+    Args:
+      path: The path.
+    """
     os.remove(local_path(path))
 
 
 @_file_function
-def rmtree(path):
-    """Deletes a directory and everything in it."""
+def rmtree(path: Path) -> None:
+    """Deletes a directory and everything in it.
+
+    Args:
+      path: The path.
+    """
     path = local_path(path)
     if os.path.isdir(path):
         shutil.rmtree(path)
@@ -177,30 +206,50 @@ def rmtree(path):
 
 
 @_file_function
-def listdir(path):
-    """Returns the sorted names of the entries of a directory."""
+def listdir(path: Path) -> list[str]:
+    """Returns the sorted names of the entries of a directory.
+
+    Args:
+      path: The path.
+    """
     return sorted(os.listdir(local_path(path)))
 
 
 @_file_function
-def copy(src, dst, overwrite=False):
-    """Copies a file; AlreadyExistsError if the target exists and `overwrite` is false."""
+def copy(src: Path, dst: Path, overwrite: bool = False) -> None:
+    """Copies a file; AlreadyExistsError if the target exists and `overwrite` is false.
+
+    Args:
+      src: The source.
+      dst: The target.
+      overwrite: Whether to replace an existing target.
+    """
     if not overwrite and exists(dst):
         raise errors.AlreadyExistsError(None, None, f"file already exists: {local_path(dst)}")
     shutil.copyfile(local_path(src), local_path(dst))
 
 
 @_file_function
-def rename(src, dst, overwrite=False):
+def rename(src: Path, dst: Path, overwrite: bool = False) -> None:
     """Renames a file or directory; AlreadyExistsError if the target exists and `overwrite` is
-    false."""
+    false.
+
+    Args:
+      src: The source.
+      dst: The target.
+      overwrite: Whether to replace an existing target.
+    """
     if not overwrite and exists(dst):
         raise errors.AlreadyExistsError(None, None, f"file already exists: {local_path(dst)}")
     os.replace(local_path(src), local_path(dst))
 
 
-def glob(pattern):
-    """Returns the sorted paths that match a pattern or a list of patterns."""
+def glob(pattern: Any):
+    """Returns the sorted paths that match a pattern or a list of patterns.
+
+    Args:
+      pattern: A pattern, or a list of patterns.
+    """
     patterns = pattern if isinstance(pattern, (list, tuple)) else [pattern]
     return sorted(f for p in patterns for f in globs.glob(local_path(p)))
 
@@ -214,18 +263,33 @@ class FileStatistics:
 
 
 @_file_function
-def stat(path):
-    """Returns the FileStatistics of a path."""
+def stat(path: Path):
+    """Returns the FileStatistics of a path.
+
+    Args:
+      path: The path.
+    """
     return FileStatistics(os.stat(local_path(path)))
 
 
-def walk(top, topdown=True, onerror=None):
-    """Yields (directory, subdirectories, files) of a directory tree."""
+def walk(top: Path, topdown: bool = True, onerror: Any = None):
+    """Yields (directory, subdirectories, files) of a directory tree.
+
+    Args:
+      top: The directory.
+      topdown: Whether a directory comes before its subdirectories.
+      onerror: A function that is called with errors (optional).
+    """
     yield from os.walk(local_path(top), topdown, onerror)
 
 
-def join(path, *paths):
-    """Joins parts of a path."""
+def join(path: Any, *paths: Any):
+    """Joins parts of a path.
+
+    Args:
+      path: The path.
+      *paths: Further parts.
+    """
     return os.path.join(path, *paths)
 
 
@@ -279,14 +343,24 @@ _V1_FUNCTIONS = {
 }
 
 
-def read_file_to_string(filename, binary_mode=False):
-    """Returns the contents of a file."""
+def read_file_to_string(filename: Path, binary_mode: bool = False):
+    """Returns the contents of a file.
+
+    Args:
+      filename: The path.
+      binary_mode: Whether to return bytes.
+    """
     with GFile(filename, "rb" if binary_mode else "r") as file:
         return file.read()
 
 
-def write_string_to_file(filename, file_content):
-    """Writes a string to a file, replacing its contents."""
+def write_string_to_file(filename: Path, file_content: str | bytes) -> None:
+    """Writes a string to a file, replacing its contents.
+
+    Args:
+      filename: The path.
+      file_content: The new contents.
+    """
     with GFile(filename, "w") as file:
         file.write(file_content)
 

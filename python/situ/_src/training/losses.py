@@ -55,33 +55,58 @@ def _function(name, op_name):
 
 @export(v1="losses.add_loss")
 def add_loss(loss, loss_collection=GraphKeys.LOSSES):
-    """Adds a loss to the collection of losses."""
+    """Adds a loss to the collection of losses.
+
+    Args:
+      loss: The loss, a scalar.
+      loss_collection: The collection to which the loss is added.
+    """
     if loss_collection:
         get_default_graph().add_to_collection(loss_collection, loss)
 
 
 @export(v1="losses.get_losses")
 def get_losses(scope=None, loss_collection=GraphKeys.LOSSES):
-    """Returns the losses of the collection."""
+    """Returns the losses of the collection.
+
+    Args:
+      scope: The name scope of the operations, or of the losses to return (optional).
+      loss_collection: The collection to which the loss is added.
+    """
     return get_default_graph().get_collection(loss_collection, scope)
 
 
 @export(v1="losses.get_regularization_losses")
 def get_regularization_losses(scope=None):
-    """Returns the regularization losses of the graph."""
+    """Returns the regularization losses of the graph.
+
+    Args:
+      scope: The name scope of the operations, or of the losses to return (optional).
+    """
     return get_default_graph().get_collection(GraphKeys.REGULARIZATION_LOSSES, scope)
 
 
 @export(v1="losses.get_regularization_loss")
 def get_regularization_loss(scope=None, name="total_regularization_loss"):
-    """Returns the sum of the regularization losses."""
+    """Returns the sum of the regularization losses.
+
+    Args:
+      scope: The name scope of the operations, or of the losses to return (optional).
+      name: A name for the operation (optional).
+    """
     found = get_regularization_losses(scope)
     return add_n(found, name=name) if found else convert_to_tensor(0.0)
 
 
 @export(v1="losses.get_total_loss")
 def get_total_loss(add_regularization_losses=True, name="total_loss", scope=None):
-    """Returns the sum of all losses of the collection, and of the regularization losses."""
+    """Returns the sum of all losses of the collection, and of the regularization losses.
+
+    Args:
+      add_regularization_losses: Whether to add the regularization losses.
+      name: A name for the operation (optional).
+      scope: The name scope of the operations, or of the losses to return (optional).
+    """
     found = get_losses(scope)
     if add_regularization_losses:
         found = found + get_regularization_losses(scope)
@@ -229,7 +254,15 @@ def huber_loss(labels, predictions, delta=1.0):
 def mean_pairwise_squared_error(
     labels, predictions, weights=1.0, scope=None, loss_collection=GraphKeys.LOSSES
 ):
-    """Computes the mean squared error of the differences of all pairs of elements of an example."""
+    """Computes the mean squared error of the differences of all pairs of elements of an example.
+
+    Args:
+      labels: The labels.
+      predictions: The predictions, of the same shape.
+      weights: Weights of the losses, which broadcast to them.
+      scope: The name scope of the operations, or of the losses to return (optional).
+      loss_collection: The collection to which the loss is added.
+    """
     with _scope(scope, "mean_pairwise_squared_error"):
         labels, predictions = _pair(labels, predictions)
         apart = predictions - labels
@@ -260,7 +293,16 @@ def hinge_loss(
     reduction=Reduction.SUM_BY_NONZERO_WEIGHTS,
 ):
     """Computes the weighted mean of `max(0, 1 - logits * labels)`, with labels 0 and 1 mapped to
-    -1 and 1."""
+    -1 and 1.
+
+    Args:
+      labels: The labels.
+      logits: The logits.
+      weights: Weights of the losses, which broadcast to them.
+      scope: The name scope of the operations, or of the losses to return (optional).
+      loss_collection: The collection to which the loss is added.
+      reduction: How the losses are reduced, see `tf.losses.Reduction`.
+    """
     with _scope(scope, "hinge_loss") as full:
         labels, logits = _pair(labels, logits)
         losses = op("Relu", 1.0 - (2.0 * labels - 1.0) * logits)
@@ -278,7 +320,18 @@ def cosine_distance(
     reduction=Reduction.SUM_BY_NONZERO_WEIGHTS,
     dim=None,
 ):
-    """Computes `1 - sum(labels * predictions)` along an axis."""
+    """Computes `1 - sum(labels * predictions)` along an axis.
+
+    Args:
+      labels: The labels.
+      predictions: The predictions, of the same shape.
+      axis: The axis.
+      weights: Weights of the losses, which broadcast to them.
+      scope: The name scope of the operations, or of the losses to return (optional).
+      loss_collection: The collection to which the loss is added.
+      reduction: How the losses are reduced, see `tf.losses.Reduction`.
+      dim: A deprecated name of `axis`.
+    """
     with _scope(scope, "cosine_distance_loss") as full:
         labels, predictions = _pair(labels, predictions)
         axis = dim if axis is None else axis
@@ -296,7 +349,17 @@ def sigmoid_cross_entropy(
     loss_collection=GraphKeys.LOSSES,
     reduction=Reduction.SUM_BY_NONZERO_WEIGHTS,
 ):
-    """Computes the weighted sigmoid cross-entropy, with optional label smoothing."""
+    """Computes the weighted sigmoid cross-entropy, with optional label smoothing.
+
+    Args:
+      multi_class_labels: The labels, from 0 to 1.
+      logits: The logits.
+      weights: Weights of the losses, which broadcast to them.
+      label_smoothing: The part of the labels that is distributed evenly.
+      scope: The name scope of the operations, or of the losses to return (optional).
+      loss_collection: The collection to which the loss is added.
+      reduction: How the losses are reduced, see `tf.losses.Reduction`.
+    """
     with _scope(scope, "sigmoid_cross_entropy_loss") as full:
         logits = convert_to_tensor(logits)
         labels = cast(convert_to_tensor(multi_class_labels), logits.dtype)
@@ -321,7 +384,17 @@ def softmax_cross_entropy(
     loss_collection=GraphKeys.LOSSES,
     reduction=Reduction.SUM_BY_NONZERO_WEIGHTS,
 ):
-    """Computes the weighted softmax cross-entropy with one-hot labels."""
+    """Computes the weighted softmax cross-entropy with one-hot labels.
+
+    Args:
+      onehot_labels: One-hot labels.
+      logits: The logits.
+      weights: Weights of the losses, which broadcast to them.
+      label_smoothing: The part of the labels that is distributed evenly.
+      scope: The name scope of the operations, or of the losses to return (optional).
+      loss_collection: The collection to which the loss is added.
+      reduction: How the losses are reduced, see `tf.losses.Reduction`.
+    """
     with _scope(scope, "softmax_cross_entropy_loss") as full:
         logits = convert_to_tensor(logits)
         labels = cast(convert_to_tensor(onehot_labels), logits.dtype)
@@ -350,7 +423,16 @@ def sparse_softmax_cross_entropy(
     loss_collection=GraphKeys.LOSSES,
     reduction=Reduction.SUM_BY_NONZERO_WEIGHTS,
 ):
-    """Computes the weighted softmax cross-entropy with class indices."""
+    """Computes the weighted softmax cross-entropy with class indices.
+
+    Args:
+      labels: The labels.
+      logits: The logits.
+      weights: Weights of the losses, which broadcast to them.
+      scope: The name scope of the operations, or of the losses to return (optional).
+      loss_collection: The collection to which the loss is added.
+      reduction: How the losses are reduced, see `tf.losses.Reduction`.
+    """
     with _scope(scope, "sparse_softmax_cross_entropy_loss") as full:
         labels, logits = remove_squeezable_dimensions(labels, logits, 1)
         weights = squeeze_weights(weights, labels)
