@@ -182,6 +182,38 @@ def test_a_divided_variable(cluster):
     assert (v + 1.0).numpy().tolist() == [[6.0], [7.0], [8.0]]
 
 
+class Scaled(tf.Module):
+    def __init__(self):
+        self.rows = tf.Variable([[1.0], [2.0], [3.0]], name="rows")
+        self.factor = tf.Variable(2.0)
+
+    @tf.function
+    def __call__(self):
+        return self.rows * self.factor
+
+
+def test_a_divided_variable_is_saved_as_a_whole(cluster, tmp_path):
+    partitioner = tf.distribute.experimental.partitioners.FixedShardsPartitioner(2)
+    strategy = strategy_of(cluster.spec, partitioner)
+    with strategy.scope():
+        module, alone = Scaled(), tf.Variable([4.0, 5.0, 6.0])
+        module()
+    tf.saved_model.save(module, tmp_path / "module")
+    tf.saved_model.save(alone, tmp_path / "alone")
+    loaded = tf.saved_model.load(tmp_path / "module")
+    assert loaded.rows.shape == [3, 1]
+    assert loaded().numpy().tolist() == [[2], [4], [6]]
+    loaded.rows.assign([[5.0], [6.0], [7.0]])
+    assert loaded().numpy().tolist() == [[10], [12], [14]]
+    assert tf.saved_model.load(tmp_path / "alone").numpy().tolist() == [4, 5, 6]
+    with strategy.scope():
+        divided = tf.saved_model.load(tmp_path / "alone")
+        again = tf.saved_model.load(tmp_path / "module")
+    assert [v.numpy().tolist() for v in divided.variables] == [[4, 5], [6]]
+    with pytest.raises(ValueError, match="run a loaded non-Keras model"):
+        again()
+
+
 def test_fit_runs_on_workers(cluster):
     strategy = cluster.strategy
     x = np.random.RandomState(0).rand(32, 4).astype("float32")

@@ -230,3 +230,9 @@ def test_options_and_tags(tmp_path):
 def test_unsupported_options(make, argument):
     with pytest.raises(NotImplementedError, match=next(iter(argument))):
         make(**argument)
+
+
+def test_a_variable_alone(tmp_path):
+    tf.saved_model.save(tf.Variable([1.0, 2.0], name="w"), str(tmp_path))
+    loaded = tf.saved_model.load(str(tmp_path))
+    assert isinstance(loaded, tf.Variable) and loaded.numpy().tolist() == [1, 2]

@@ -244,7 +244,11 @@ class ParameterServerStrategy(Strategy):
         with _Outside():
             value = kwargs["initial_value"]
             value = value() if callable(value) else value
-            value = constant(value, kwargs.get("dtype")) if not hasattr(value, "shape") else value
+            value = (
+                value
+                if hasattr(value, "dtype") and hasattr(value.shape, "rank")
+                else constant(value, kwargs.get("dtype"))
+            )
         kwargs["initial_value"] = value
         if not value.shape.rank:
             return None

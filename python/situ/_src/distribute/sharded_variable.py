@@ -118,7 +118,10 @@ class ShardedVariable(Operators):
         self._variables, self.name = list(variables), name + ":0"
         first, *_ = self._variables
         self.dtype, self.trainable = first.dtype, first.trainable
-        rows = sum(v.shape[0] for v in self._variables)
+        ends = list(itertools.accumulate(v.shape[0] for v in self._variables))
+        for variable, start, end in zip(self._variables, [0, *ends], ends):
+            variable.rows_of = self, start, end
+        rows = ends[-1]
         self.shape = first.shape[1:]
         self.shape = type(first.shape)([rows, *self.shape.as_list()])
 

@@ -17,7 +17,7 @@ from situ._src.framework.custom_gradient import with_gradient
 from situ._src.framework.function import Function
 from situ._src.framework.module import Module
 from situ._src.framework.type_spec import TensorSpec, TypeSpec
-from situ._src.ops.array_ops import convert_to_tensor, op
+from situ._src.ops.array_ops import concat, convert_to_tensor, op
 from situ._src.saved_model.save import BYTES, COMPOSITE_SPECS, FILE, LENGTHS
 from situ._src.variables.variable import variable as make_variable
 
@@ -299,11 +299,15 @@ class Loaded(Module):
 class _Reader:
     def __init__(self, file):
         self._file, self._made = file, {}
+        self._slices = json.loads(file.metadata["object"]).get("slices", {})
         data = json.loads(file.metadata["traces"])
         self.variables = _Lazy(self.variable)
         self.traces = [_Replayed(t, self.variables, file) for t in data]
 
     def variable(self, number, name="Variable", trainable=True):
+        rows = self._slices.get(str(number))
+        if rows is not None:
+            return _Rows(self.variable(rows[0]), *rows[1:])
         if number not in self._made:
             self._made[number] = make_variable(
                 self._file.get(f"variable/{number}"), trainable=trainable, name=name
@@ -326,6 +330,30 @@ class _Reader:
         for key, below in data["object"].items():
             made.__dict__[key] = self.restore(below, key)
         return made
+
+
+class _Rows:
+    """The rows of a variable that were a variable of their own when a function was saved."""
+
+    def __init__(self, whole, start, end):
+        self._whole, self._start, self._end = whole, start, end
+
+    def _check(self):
+        if hasattr(self._whole, "_situ_parts_of_variable_"):
+            raise ValueError(
+                "It is not possible to run a loaded non-Keras model in the scope of a "
+                "ParameterServerStrategy with a variable_partitioner. Load it outside of the scope."
+            )
+
+    def _situ_tensor_(self):
+        self._check()
+        return self._whole.read_value()[self._start : self._end]
+
+    def assign(self, value):
+        """Assigns the rows."""
+        self._check()
+        old = self._whole.read_value()
+        self._whole.assign(concat([old[: self._start], value, old[self._end :]], 0))
 
 
 class _Lazy:

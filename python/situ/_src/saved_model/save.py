@@ -96,18 +96,28 @@ def _gradient_nodes(graph, operation, function):
     }
 
 
+def _is_sharded(value):
+    """Returns whether a value is a variable that is divided between parameter servers. It is saved
+    as a whole."""
+    return hasattr(value, "_situ_parts_of_variable_")
+
+
 class _Writer:
     """Collects variables and traces of an object and of what it holds."""
 
     def __init__(self, options=None):
-        self.variables, self.arrays, self.traces = {}, {}, []
+        self.variables, self.arrays, self.traces, self.slices = {}, {}, [], {}
         self.keeps_gradients = getattr(options, "experimental_custom_gradients", True)
 
     def variable(self, variable):
-        """The number of a variable."""
+        """The number of a variable; rows of one that is divided are saved with it."""
         if variable not in self.variables:
-            self.variables[variable] = len(self.variables)
-            self.arrays[f"variable/{len(self.variables) - 1}"] = numpy.asarray(variable.numpy())
+            number = self.variables[variable] = len(self.variables)
+            rows = getattr(variable, "rows_of", None)
+            if rows is not None:
+                self.slices[number] = [self.variable(rows[0]), rows[1], rows[2]]
+            else:
+                self.arrays[f"variable/{number}"] = numpy.asarray(variable.numpy())
         return self.variables[variable]
 
     def trace(self, concrete, names=()):
@@ -192,7 +202,7 @@ class _Writer:
 
     def thing(self, value, seen):
         """A description of a variable, a function, a module or a collection; None of all else."""
-        if isinstance(value, Variable):
+        if isinstance(value, Variable) or _is_sharded(value):
             return {
                 "variable": self.variable(value),
                 "name": value.name.split(":")[0],
@@ -270,7 +280,7 @@ def save(obj, export_dir, signatures=None, options=None):
     """Writes the variables of an object, and its functions as far as they were traced.
 
     Args:
-      obj: a tf.Module or the like, or a Keras model.
+      obj: a tf.Module or the like, a variable, or a Keras model.
       export_dir: the directory.
       signatures: a function, or a dict of functions by name.
       options: a SaveOptions, or None.
@@ -284,11 +294,18 @@ def save(obj, export_dir, signatures=None, options=None):
         obj.save(export_dir)
         if signatures is None:
             return
-    tree = writer.object(obj, {id(obj)}) if not isinstance(obj, Model) else _of_model(writer, obj)
+    if isinstance(obj, Model):
+        tree = _of_model(writer, obj)
+    elif isinstance(obj, Variable) or _is_sharded(obj):
+        tree = writer.thing(obj, set())
+    else:
+        tree = writer.object(obj, {id(obj)})
     signatures = _default(obj) if signatures is None else signatures
     if signatures is not None and not isinstance(signatures, dict):
         signatures = {DEFAULT_SERVING: signatures}
     tree["signatures"] = {k: writer.trace(_signature(f)) for k, f in (signatures or {}).items()}
+    if writer.slices:
+        tree["slices"] = writer.slices
     if options is not None:
         tree["tags"] = ["serve", *(options.extra_tags or ())]
         aliases = options.function_aliases or {}
