@@ -757,15 +757,6 @@ def pad_v1(
     return pad(tensor, paddings, mode, constant_values, name)
 
 
-@export("shape_n", v1="shape_n")
-def shape_n(
-    input: TensorLike, out_type: DTypeLike = "int32", name: str | None = None
-) -> list[Tensor]:
-    """Returns the shapes of several tensors."""
-    with scope(name, "ShapeN"):
-        return [op("Shape", convert_to_tensor(x), out_type=out_type) for x in input]
-
-
 @export("register_tensor_conversion_function", v1="register_tensor_conversion_function")
 def register_tensor_conversion_function(
     base_type: Any, conversion_func: Callable[..., Any], priority: int = 100

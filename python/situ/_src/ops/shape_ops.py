@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from situ._src.framework.api import export
 from situ._src.framework.dtypes import as_dtype
-from situ._src.ops.array_ops import constant, is_sparse, op, shape
+from situ._src.framework.graph import scope
+from situ._src.ops.array_ops import constant, convert_to_tensor, is_sparse, op, shape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing takes long to import
@@ -68,3 +69,12 @@ def rank(input: TensorLike, name: str | None = None) -> Tensor:
     if is_sparse(input):
         return op("Size", input.dense_shape, name=name)
     return op("Rank", input, name=name)
+
+
+@export("shape_n", v1="shape_n")
+def shape_n(
+    input: TensorLike, out_type: DTypeLike = "int32", name: str | None = None
+) -> list[Tensor]:
+    """Returns the shapes of several tensors."""
+    with scope(name, "ShapeN"):
+        return [op("Shape", convert_to_tensor(x), out_type=out_type) for x in input]
