@@ -174,7 +174,7 @@ def canonical(name: str) -> str:
         from situ._src.framework import keras_aliases
 
         current = "keras." + keras_aliases.current_name(name[6:])
-        added = "keras3." + name[6:]
+        added = "keras3." + current[6:]
         return added if not any(lines(current + " ")) and any(lines(added + " ")) else current
     return name
 
