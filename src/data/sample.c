@@ -39,9 +39,9 @@ static situ_status choose_open(struct cursor *cursor) {
 static situ_status next_index(struct cursor *cursor, int *input, bool *end) {
   TRY(cursor_pull(cursor, cursor->element, end));
   if (*end) return NULL;
-  situ_tensor *told = cursor->element[0];
-  const bool plain = situ_tensor_data(told) && situ_shape_count(told->shape) == 1;
-  const int64_t at = plain ? number_integer_at(told->type, situ_tensor_data(told), 0) : -1;
+  situ_tensor *index = cursor->element[0];
+  const bool plain = situ_tensor_data(index) && situ_shape_count(index->shape) == 1;
+  const int64_t at = plain ? number_integer_at(index->type, situ_tensor_data(index), 0) : -1;
   cursor_release_tensors(cursor->element, 1);
   const int n = cursor->dataset->spec.n_inputs - 1;
   if (at < 0 || at >= n)

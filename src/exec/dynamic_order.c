@@ -18,7 +18,7 @@ struct scheduler {
   int32_t begin, end, n_left;
   unsigned char *states; /* per command */
   int32_t blocked;       /* the first host op that would have blocked, or -1 */
-  struct patience patience;
+  struct wait_limit wait_limit;
   bool is_running; /* no command has failed */
   situ_status status;
   struct function_call *calls; /* calls in threads */
@@ -64,9 +64,9 @@ static void set_done(struct scheduler *scheduler, int32_t index) {
 }
 
 static void try_command(struct scheduler *scheduler, int32_t index, bool may_block) {
-  scheduler->patience = (struct patience){.waits = may_block};
+  scheduler->wait_limit = (struct wait_limit){.waits = may_block};
   scheduler->is_running = frame_try_command(scheduler->frame, index, &scheduler->status);
-  if (!scheduler->patience.turned_away)
+  if (!scheduler->wait_limit.would_block)
     set_done(scheduler, index);
   else if (scheduler->blocked < 0)
     scheduler->blocked = index;
@@ -220,9 +220,9 @@ bool dynamic_order_run(struct frame *frame, int32_t begin, int32_t end, situ_sta
   pthread_mutex_init(&scheduler.lock, NULL);
   pthread_cond_init(&scheduler.finished, NULL);
   /* cppcheck-suppress autoVariables ; reset before the function returns */
-  frame->patience = &scheduler.patience;
+  frame->wait_limit = &scheduler.wait_limit;
   run_all(&scheduler);
-  frame->patience = NULL;
+  frame->wait_limit = NULL;
   pthread_cond_destroy(&scheduler.finished);
   pthread_mutex_destroy(&scheduler.lock);
   free(scheduler.states);

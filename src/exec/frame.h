@@ -15,7 +15,7 @@
 #include "plan/program.h"
 
 struct cancellation;
-struct patience;
+struct wait_limit;
 
 /* A variable that the program reads or assigns. */
 struct bound_variable {
@@ -50,8 +50,8 @@ struct frame {
   uint64_t bytes;                    /* memory of blocks and results */
   struct cancellation *cancellation; /* of the current run, or NULL */
   int32_t *counters;                 /* staging buffer for the counters of numeric checks */
-  struct patience *patience; /* with dynamic_order: how long the host op may block; else NULL */
-  int64_t *times;            /* start and end of each command while profiling, or NULL */
+  struct wait_limit *wait_limit; /* with dynamic_order: how long the host op may block; else NULL */
+  int64_t *times;                /* start and end of each command while profiling, or NULL */
 };
 
 /* Allocates the memory of a program and binds its calls, initially to these feeds. */

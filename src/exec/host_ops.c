@@ -154,10 +154,10 @@ static situ_status copy_to_device(const struct frame *frame, const struct slot *
   return NULL;
 }
 
-/* Fails if an output contains NaN or infinities. Ops with OP_ANYWHERE only forward values. */
+/* Fails if an output contains NaN or infinities. Ops with OP_DEVICE_INPUTS only forward values. */
 static situ_status check_numerics(const struct frame *frame, const struct host_op_call *call_data) {
   const struct host_op *op = call_data->op;
-  if (call_data->node->schema->op->flags & OP_ANYWHERE) return NULL;
+  if (call_data->node->schema->op->flags & OP_DEVICE_INPUTS) return NULL;
   situ_tensor *const *outputs = call_data->tensors + op->n_in;
   for (int32_t i = 0; i < op->n_out; i++)
     if (outputs[i]) call_data->operands[op->n_in + i].shape = outputs[i]->shape;
@@ -221,7 +221,7 @@ situ_status host_op_call_compute(const struct frame *frame, struct host_op_call 
                             .out = out,
                             .unused = op->unused,
                             .services = frame->state->services,
-                            .patience = frame->patience};
+                            .wait_limit = frame->wait_limit};
   char task[NAME_SIZE];
   if (frame->state->store)
     compute.task = store_task(frame->program->graph, node, frame->state->task, task);
@@ -261,9 +261,9 @@ situ_status host_ops_run(struct frame *frame, int32_t index) {
   struct host_op_call call;
   situ_status status = host_op_call_begin(frame, index, &call);
   if (!status) status = host_op_call_compute(frame, &call);
-  const bool turned_away = frame->patience && frame->patience->turned_away;
-  if (!status && !turned_away) status = host_op_call_store(frame, &call);
-  if (turned_away) {
+  const bool would_block = frame->wait_limit && frame->wait_limit->would_block;
+  if (!status && !would_block) status = host_op_call_store(frame, &call);
+  if (would_block) {
     situ_status_release(status);
     status = NULL;
   }

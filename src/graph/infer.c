@@ -21,7 +21,7 @@ enum { INLINE_OPERANDS = 8 }; /* allocated on the stack */
 
 /* The value of a constant, or of an output whose static value is complete, else NULL. */
 static const situ_tensor *static_value(const struct node *node, const struct output *output) {
-  if (output->known && !output->known->open) return output->known->tensor;
+  if (output->known && !output->known->unknown) return output->known->tensor;
   if (!(node->schema->op->flags & OP_CONSTANT)) return NULL;
   const int attr = schema_attr(node->schema, "value");
   return attr < 0 ? NULL : node->attrs[attr].tensor;

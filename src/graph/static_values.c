@@ -55,16 +55,16 @@ static bool is_condition(const struct call *call) {
   return false;
 }
 
-/* Whether some input is at least partially known and the others can be probed. Sets *open if
+/* Whether some input is at least partially known and the others can be probed. Sets *unknown if
  * anything is unknown. */
-static bool can_probe(const struct call *call, bool *open) {
+static bool can_probe(const struct call *call, bool *unknown) {
   const bool shapes = call->schema->op->flags & OP_SHAPE_ONLY;
   bool any = false;
   for (int i = 0; i < call->n_in; i++) {
     const struct operand *in = &call->in[i];
     const bool is_known = shapes ? in->shape.rank != SITU_ANY : in->value || in->known;
     if (!is_known && (shapes || !is_small_tensor(in))) return false;
-    *open |= shapes ? !shape_is_known(&in->shape) : !in->value;
+    *unknown |= shapes ? !shape_is_known(&in->shape) : !in->value;
     any |= is_known;
   }
   return any;
@@ -82,7 +82,7 @@ static situ_status fill_input(struct operand *in, bool shapes, int round, int64_
   const size_t bytes = situ_type_size(in->type) * (size_t)situ_shape_count(in->shape);
   if (in->known) memcpy(elements, situ_tensor_data(in->known->tensor), bytes);
   for (int64_t k = 0; k < situ_shape_count(in->shape); k++)
-    if (!in->known || in->known->open >> k & 1)
+    if (!in->known || in->known->unknown >> k & 1)
       store(in->type, elements, k, probe(round, base + k));
   situ_tensor *tensor = NULL;
   TRY(situ_tensor_create(in->type, in->shape, elements, &tensor));
@@ -112,12 +112,12 @@ static situ_status run_round(const struct call *call, int round, struct operand 
 
 /* Marks the elements that differ from the first round as unknown. */
 static void compare(const struct call *call, situ_tensor *const *first, situ_tensor *const *other,
-                    unsigned *open) {
+                    unsigned *unknown) {
   for (int i = 0; i < call->n_out; i++) {
     const size_t bytes = situ_type_size(call->out[i].type);
     const char *a = situ_tensor_data(first[i]), *b = situ_tensor_data(other[i]);
     for (int64_t k = 0; k < situ_shape_count(call->out[i].shape); k++)
-      if (memcmp(a + (size_t)k * bytes, b + (size_t)k * bytes, bytes) != 0) open[i] |= 1u << k;
+      if (memcmp(a + (size_t)k * bytes, b + (size_t)k * bytes, bytes) != 0) unknown[i] |= 1u << k;
   }
 }
 
@@ -127,25 +127,25 @@ static void release(situ_tensor **tensors, int count) {
 
 /* Stores the static value of an output in the graph, unless no element is known. */
 static situ_status set_known(struct situ_graph *graph, struct operand *out, situ_tensor *tensor,
-                             unsigned open) {
+                             unsigned unknown) {
   const int64_t count = situ_shape_count(out->shape);
-  if (count && open == (1u << count) - 1) return NULL;
+  if (count && unknown == (1u << count) - 1) return NULL;
   struct known *known = arena_alloc(&graph->arena, sizeof *known);
   if (!known || !graph_retain_tensor(graph, tensor)) return NO_MEMORY();
-  *known = (struct known){tensor, open};
+  *known = (struct known){tensor, unknown};
   out->known = known;
   return NULL;
 }
 
 /* Runs all rounds; false if the op fails for some probe: then nothing is known. */
 static bool run_rounds(const struct call *call, int rounds, struct operand *operands,
-                       situ_tensor **results, unsigned *open) {
+                       situ_tensor **results, unsigned *unknown) {
   situ_tensor **other = results + call->n_out;
   for (int round = 0; round < rounds; round++) {
     const situ_status status = run_round(call, round, operands, round ? other : results);
     situ_status_release(status);
     if (status) return false;
-    if (round) compare(call, results, other, open);
+    if (round) compare(call, results, other, unknown);
     if (round) release(other, call->n_out);
   }
   return true;
@@ -158,13 +158,13 @@ situ_status static_values_find(struct situ_graph *graph, struct call *call) {
   const size_t n_out = (size_t)call->n_out;
   struct operand *operands = calloc((size_t)call->n_in + n_out, sizeof *operands);
   situ_tensor **results = calloc(2 * n_out, sizeof(situ_tensor *));
-  unsigned *open = calloc(n_out, sizeof *open);
-  situ_status status = operands && results && open ? NULL : NO_MEMORY();
-  if (!status && run_rounds(call, has_unknown ? ROUNDS : 1, operands, results, open))
+  unsigned *unknown = calloc(n_out, sizeof *unknown);
+  situ_status status = operands && results && unknown ? NULL : NO_MEMORY();
+  if (!status && run_rounds(call, has_unknown ? ROUNDS : 1, operands, results, unknown))
     for (int i = 0; !status && i < call->n_out; i++)
-      status = set_known(graph, &call->out[i], results[i], open[i]);
+      status = set_known(graph, &call->out[i], results[i], unknown[i]);
   if (results) release(results, call->n_out);
-  free(open);
+  free(unknown);
   free(results);
   free(operands);
   return status;

@@ -92,7 +92,7 @@ situ_tensor *situ_value_static(situ_value value, unsigned *unknown) {
   GRAPH_GUARD(value.graph);
   const struct known *known = value.graph->nodes[value.node]->outputs[value.output].known;
   if (!known) return NULL;
-  *unknown = known->open;
+  *unknown = known->unknown;
   return (situ_tensor *)known->tensor;
 }
 

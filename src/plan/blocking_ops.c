@@ -23,7 +23,7 @@ static bool is_unordered(struct program *program, int32_t unblocker, const bool 
                          bool *is_ancestor) {
   for (int32_t i = 0; i < program->n_commands; i++) {
     const unsigned flags = flags_of(program, i);
-    if (!(flags & OP_BLOCKS) || flags & OP_GIVES || ancestors[i]) continue;
+    if (!(flags & OP_BLOCKS) || flags & OP_UNBLOCKS || ancestors[i]) continue;
     mark_ancestors(program, i, is_ancestor);
     if (!is_ancestor[unblocker]) return true;
   }
@@ -48,15 +48,15 @@ situ_status blocking_ops_find(struct builder *builder) {
   unsigned all_flags = 0;
   if (builder->one_queue) return NULL;
   for (int32_t i = 0; i < program->n_commands; i++) all_flags |= flags_of(program, i);
-  if (all_flags & OP_TOGETHER) return NULL; /* all processes must use the same order */
-  if (!(all_flags & (OP_GIVES | OP_CALLS))) return NULL;
+  if (all_flags & OP_COLLECTIVE) return NULL; /* all processes must use the same order */
+  if (!(all_flags & (OP_UNBLOCKS | OP_CALLS))) return NULL;
   bool *marks = ARENA_ARRAY(&builder->scratch, bool, 2 * program->n_commands + 1);
   if (!marks) return NO_MEMORY();
   for (int32_t i = 0; i < program->n_commands && !program->dynamic_end; i++) {
     const unsigned flags = flags_of(program, i);
-    if (!(flags & (OP_GIVES | OP_CALLS))) continue;
+    if (!(flags & (OP_UNBLOCKS | OP_CALLS))) continue;
     mark_ancestors(program, i, marks);
-    if (flags & OP_GIVES && is_unordered(program, i, marks, marks + program->n_commands))
+    if (flags & OP_UNBLOCKS && is_unordered(program, i, marks, marks + program->n_commands))
       set_dynamic(program, true);
     else if (flags & OP_CALLS && is_concurrent(program, i, marks))
       set_dynamic(program, false);

@@ -338,7 +338,7 @@ situ_status commands_add(struct builder *builder, const struct node *node) {
   if (builder_is_host_op(node))
     return status_at_node(host_ops_add(builder, node, device), node->name);
   if (flags & OP_ALIAS) return status_at_node(add_alias(builder, node, device), node->name);
-  if (flags & OP_SUMS) {
+  if (flags & OP_ALL_REDUCE) {
     bool added = false;
     TRY(all_reduce_add(builder, node, &added));
     if (added) return NULL;

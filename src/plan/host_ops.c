@@ -65,10 +65,10 @@ static situ_status add_input(struct builder *builder, struct edge edge, bool any
 }
 
 /* The planner represents the handle of a variable by the variable's memory, so only function calls
- * (OP_ANYWHERE) can pass it on. */
+ * (OP_DEVICE_INPUTS) can pass it on. */
 static situ_status check_handle(const struct builder *builder, const struct node *node,
                                 int32_t input) {
-  if (node->schema->op->flags & OP_ANYWHERE ||
+  if (node->schema->op->flags & OP_DEVICE_INPUTS ||
       schema_input_port(node->schema, node->attrs, input)->is_handle)
     return NULL;
   const struct node *variable = variable_of(builder->request->graph, node->inputs[input]);
@@ -85,7 +85,7 @@ static situ_status add_operands(struct builder *builder, const struct node *node
   situ_shape *shapes = ARENA_ARRAY(arena, situ_shape, n + 1);
   situ_type *types = ARENA_ARRAY(arena, situ_type, node->n_inputs + 1);
   if (arena->failed) return NO_MEMORY();
-  const bool anywhere = node->schema->op->flags & (OP_ANYWHERE | OP_PROBES);
+  const bool anywhere = node->schema->op->flags & (OP_DEVICE_INPUTS | OP_PROBES);
   for (int32_t i = 0; i < node->n_inputs; i++) {
     TRY(check_handle(builder, node, i));
     TRY(add_input(builder, node->inputs[i], anywhere, &slots[i]));
@@ -109,7 +109,7 @@ static situ_status add_operands(struct builder *builder, const struct node *node
 
 situ_status host_ops_add(struct builder *builder, const struct node *node, int32_t device) {
   struct host_op host_op;
-  if (!(node->schema->op->flags & OP_ANYWHERE)) device = builder_memory_device(builder, 0);
+  if (!(node->schema->op->flags & OP_DEVICE_INPUTS)) device = builder_memory_device(builder, 0);
   TRY(add_operands(builder, node, device, &host_op));
   for (int32_t i = 0; i < node->n_controls; i++)
     builder_add_wait(builder, builder->node_command[node->controls[i]]);

@@ -127,7 +127,7 @@ static situ_status reserve(struct builder *builder) {
     const struct op_def *op = request->graph->nodes[i]->schema->op;
     if (op->flags & OP_CALLS) n_calls++;
     if (op->flags & OP_BLOCKS || n_calls > 1) builder->one_queue = false;
-    if (op->asks) TRY(saved_results_find_producer(builder, request->graph->nodes[i]));
+    if (op->forward_op) TRY(saved_results_find_producer(builder, request->graph->nodes[i]));
   }
   for (int32_t i = 0; i < request->n_feeds; i++)
     if (builder_memory_device(builder, request->feeds[i].device)) builder->one_queue = false;

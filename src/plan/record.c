@@ -72,7 +72,7 @@ static situ_status record(struct builder *builder, const struct node *node, int3
   for (int32_t i = 0; i < n; i++) operands[i].slot = i;
   struct saved_result saved;
   const struct saved_result *saved_for_node = saved_results_get(builder, node);
-  call.awaited = builder->saved_results && builder->saved_results[node->id].requested;
+  call.saves_result = builder->saved_results && builder->saved_results[node->id].requested;
   if (saved_for_node) { /* its slot within the node follows inputs and outputs */
     saved = *saved_for_node;
     saved.slot = n;

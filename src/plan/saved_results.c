@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * saved_results.c: intermediate results that a forward kernel saves for its gradient kernel, such
  * as the argmax of MaxPool for MaxPoolGrad. The gradient's op definition names the forward op
- * (`asks`). If both are in the program, on one device and with the same operands, the forward call
- * saves the result and the gradient reads it; otherwise the gradient recomputes it. */
+ * (`forward_op`). If both are in the program, on one device and with the same operands, the forward
+ * call saves the result and the gradient reads it; otherwise the gradient recomputes it. */
 #include <string.h>
 
 #include "plan/builder.h"
@@ -33,7 +33,7 @@ situ_status saved_results_find_producer(struct builder *builder, const struct no
   const struct situ_graph *graph = builder->request->graph;
   for (int32_t i = 0; i < node->n_inputs; i++) {
     const struct node *producer = graph->nodes[node->inputs[i].node];
-    if (strcmp(producer->schema->op->name, node->schema->op->asks) != 0 ||
+    if (strcmp(producer->schema->op->name, node->schema->op->forward_op) != 0 ||
         builder->live[producer->id] != LIVE_RUN ||
         memory_device(builder, producer) != memory_device(builder, node) ||
         !has_operands_of(builder, node, producer))

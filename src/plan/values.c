@@ -147,7 +147,7 @@ static bool was_known_at_build(const struct builder *builder, struct edge edge) 
   const struct node *node = builder->request->graph->nodes[edge.node];
   const struct known *known = node->outputs[edge.output].known;
   if (builder_value(builder, edge)->feed >= 0) return false;
-  return node->schema->op->flags & OP_CONSTANT || (known && !known->open);
+  return node->schema->op->flags & OP_CONSTANT || (known && !known->unknown);
 }
 
 /* Whether the output shapes inferred at graph construction are valid for this run. */

@@ -48,10 +48,10 @@ int64_t call_element(const struct call *call, int input, int64_t index) {
 }
 
 situ_status call_sizes(const struct call *call, int input, int64_t items[SITU_MAX_RANK], int *count,
-                       unsigned *open) {
+                       unsigned *unknown) {
   const struct operand *in = &call->in[input];
   *count = SITU_ANY;
-  *open = 0;
+  *unknown = 0;
   if (in->type != SITU_INT16 && in->type != SITU_INT32 && in->type != SITU_INT64)
     return INVALID("Input %d must be int16, int32 or int64, not %s", input,
                    situ_type_name(in->type));
@@ -60,7 +60,7 @@ situ_status call_sizes(const struct call *call, int input, int64_t items[SITU_MA
   if (n < 0 || n > SITU_MAX_RANK)
     return INVALID("Input %d has %lld elements; at most %d are possible", input, (long long)n,
                    (int)SITU_MAX_RANK);
-  if (!in->value) *open = in->known->open;
+  if (!in->value) *unknown = in->known->unknown;
   const situ_tensor *tensor = in->value ? in->value : in->known->tensor;
   for (int64_t i = 0; i < n; i++) items[i] = integer_at(tensor, i);
   *count = (int)n;
@@ -69,9 +69,9 @@ situ_status call_sizes(const struct call *call, int input, int64_t items[SITU_MA
 
 situ_status call_integers(const struct call *call, int input, int64_t items[SITU_MAX_RANK],
                           int *count) {
-  unsigned open = 0;
-  TRY(call_sizes(call, input, items, count, &open));
-  if (open) *count = SITU_ANY;
+  unsigned unknown = 0;
+  TRY(call_sizes(call, input, items, count, &unknown));
+  if (unknown) *count = SITU_ANY;
   return NULL;
 }
 
@@ -103,8 +103,9 @@ situ_status call_infer_shapes(struct call *call) {
 
 /* Recording */
 
-/* Room for one more element of an array in the recorder's arena, which doubles when full. */
-static void *room(struct arena *arena, void *items, int32_t count, int32_t *capacity, size_t size) {
+/* Reserves one more element of an array in the recorder's arena; the capacity doubles. */
+static void *reserve(struct arena *arena, void *items, int32_t count, int32_t *capacity,
+                     size_t size) {
   if (count < *capacity) return items;
   const int32_t more = *capacity ? 2 * *capacity : 16;
   void *moved = arena_alloc(arena, (size_t)more * size);
@@ -137,7 +138,7 @@ situ_status call_launch(struct call *call, const struct launch *launch) {
   if (!args) return NO_MEMORY();
   memcpy(args, launch->args, size);
   struct launch *launches =
-      room(to->arena, to->launches, to->n_launches, &to->launch_capacity, sizeof *launches);
+      reserve(to->arena, to->launches, to->n_launches, &to->launch_capacity, sizeof *launches);
   if (!launches) return NO_MEMORY();
   to->launches = launches;
   struct launch *added = &launches[to->n_launches++];
@@ -154,7 +155,7 @@ static situ_status add_scratch(struct call *call, const void *initial, size_t by
                                int32_t *slot) {
   struct recorder *to = call->to;
   struct scratch *scratch =
-      room(to->arena, to->scratch, to->n_scratch, &to->scratch_capacity, sizeof *scratch);
+      reserve(to->arena, to->scratch, to->n_scratch, &to->scratch_capacity, sizeof *scratch);
   if (!scratch) return NO_MEMORY();
   to->scratch = scratch;
   *slot = to->next_slot++;
@@ -174,8 +175,8 @@ situ_status call_state(struct call *call, const void *initial, size_t bytes, int
   return add_scratch(call, copy, bytes, slot);
 }
 
-situ_status call_keep(struct call *call, const void *key, size_t key_bytes, size_t bytes,
-                      int32_t *slot) {
+situ_status call_save_result(struct call *call, const void *key, size_t key_bytes, size_t bytes,
+                             int32_t *slot) {
   struct arena *arena = call->to->arena;
   struct saved_result *saved = arena_alloc(arena, sizeof *saved);
   void *copy = arena_alloc(arena, key_bytes);
@@ -188,7 +189,7 @@ situ_status call_keep(struct call *call, const void *key, size_t key_bytes, size
   return NULL;
 }
 
-bool call_kept(const struct call *call, const void *key, size_t key_bytes, int32_t *slot) {
+bool call_find_result(const struct call *call, const void *key, size_t key_bytes, int32_t *slot) {
   const struct saved_result *saved = call->saved;
   if (!saved || saved->key_bytes != key_bytes || memcmp(saved->key, key, key_bytes) != 0)
     return false;

@@ -10,7 +10,7 @@
 /* A small integer tensor whose elements are partly known while a graph is built. */
 struct known {
   const situ_tensor *tensor;
-  unsigned open; /* bit i: element i is not known */
+  unsigned unknown; /* bit i: element i is not known */
 };
 
 /* An input or output of a call. */
@@ -63,9 +63,9 @@ struct call {
   struct operand *in, *out;
   struct recorder *to; /* NULL while shapes are inferred */
   bool building;       /* shapes are inferred while a node is added; selects the error message */
-  bool awaited;        /* a later call reads the saved result: call_keep */
+  bool saves_result;   /* a later call reads the saved result: call_save_result */
   const struct saved_result
-      *saved; /* of an op with `asks`: the saved result of that op; else NULL */
+      *saved; /* of an op with `forward_op`: the saved result of that op; else NULL */
 };
 
 /* Attributes by name; an unknown name is a bug and yields 0, "" or NULL. */
@@ -81,9 +81,9 @@ const struct attr_value *call_attr(const struct call *call, const char *name);
 situ_status call_integers(const struct call *call, int input, int64_t items[SITU_MAX_RANK],
                           int *count) SITU_MUST_USE;
 
-/* As call_integers, for partly known values: bit i of *open is set if item i is unknown. */
+/* As call_integers, for partly known values: bit i of *unknown is set if item i is unknown. */
 situ_status call_sizes(const struct call *call, int input, int64_t items[SITU_MAX_RANK], int *count,
-                       unsigned *open) SITU_MUST_USE;
+                       unsigned *unknown) SITU_MUST_USE;
 
 /* Element `index` of an integer input whose value is known. */
 int64_t call_element(const struct call *call, int input, int64_t index);
@@ -103,11 +103,11 @@ situ_status call_state(struct call *call, const void *initial, size_t bytes,
                        int32_t *slot) SITU_MUST_USE;
 
 /* Allocates a slot for a saved result, which lives until the last call that reads it. */
-situ_status call_keep(struct call *call, const void *key, size_t key_bytes, size_t bytes,
-                      int32_t *slot) SITU_MUST_USE;
+situ_status call_save_result(struct call *call, const void *key, size_t key_bytes, size_t bytes,
+                             int32_t *slot) SITU_MUST_USE;
 
 /* Returns whether a result was saved under this key, and its slot. */
-bool call_kept(const struct call *call, const void *key, size_t key_bytes, int32_t *slot);
+bool call_find_result(const struct call *call, const void *key, size_t key_bytes, int32_t *slot);
 
 /* Arguments for LAUNCH. */
 #define ARG_IN(call, i) ((struct launch_arg){.kind = ARG_SLOT, .slot = (call)->in[i].slot})

@@ -55,8 +55,8 @@ situ_status compute_ask(const struct compute *compute, const char *what) {
 situ_status compute_wait(const struct compute *compute, pthread_cond_t *condition,
                          pthread_mutex_t *lock, const char *what) {
   struct timespec until;
-  if (compute->patience && compute->patience->waits-- <= 0) {
-    compute->patience->turned_away = true;
+  if (compute->wait_limit && compute->wait_limit->waits-- <= 0) {
+    compute->wait_limit->would_block = true;
     return situ_status_create(SITU_CANCELLED, "%s has to wait", what);
   }
   clock_gettime(CLOCK_REALTIME, &until);

@@ -27,10 +27,10 @@ struct services {
   bool logs; /* functions log the placement of their nodes */
 };
 
-/* How often a call may wait. A call that is turned away has had no effect and is retried. */
-struct patience {
+/* How often a call may wait. A call that would block longer has had no effect and is retried. */
+struct wait_limit {
   int waits;        /* how often compute_wait may wait */
-  bool turned_away; /* it would have had to wait once more */
+  bool would_block; /* it would have had to wait once more */
 };
 
 struct compute {
@@ -42,8 +42,8 @@ struct compute {
                          else NULL */
   const struct services *services;
   const char *task; /* of the node, where sessions share resources of several tasks, or NULL */
-  struct patience *patience; /* NULL: as long as it takes */
-  _Atomic bool *ready;       /* of an op with OP_PROBES: whether the variable has a value */
+  struct wait_limit *wait_limit; /* NULL: as long as it takes */
+  _Atomic bool *ready;           /* of an op with OP_PROBES: whether the variable has a value */
 };
 
 /* Returns an input that outlives the call: a new reference, or a copy if a program owns the memory.
@@ -56,9 +56,9 @@ situ_status compute_output(const struct compute *compute, int index, situ_shape 
                            void **data) SITU_MUST_USE;
 
 /* Waits a while for a condition, whose lock is held: Cancelled when the session is closed or the
- * program is interrupted, where `what` names the operation ("Dequeue operation"). The caller asks
- * again whether what it waits for has come. Without patience left, a status that turns the call
- * away: the caller leaves everything as it was. */
+ * program is interrupted, where `what` names the operation ("Dequeue operation"). The caller
+ * tests the condition again. Beyond the wait limit, an error with `would_block` set: the caller
+ * leaves everything as it was. */
 situ_status compute_wait(const struct compute *compute, pthread_cond_t *condition,
                          pthread_mutex_t *lock, const char *what) SITU_MUST_USE;
 

@@ -19,18 +19,18 @@ enum op_flags {
   OP_CONSTANT = 16,  /* the output is the attribute "value" */
   OP_FED = 32,       /* has no value: must be fed (Placeholder) */
   OP_VARIABLE = 64,  /* the output is a reference to a variable of the session */
-  OP_INPLACE_FIRST = 128, /* as OP_INPLACE, but only the memory of input 0 */
-  OP_UPDATES = 256,       /* input 0 is a variable that the kernels update; output 0 is the same */
-  OP_SETS = 512,          /* as OP_UPDATES, and overwrites the whole variable */
-  OP_NO_GRADIENT = 1024,  /* not differentiable: gradients end here (an op with real outputs has
-                             this or `grad`) */
-  OP_BLOCKS = 2048,       /* host op: may block on other steps, so it runs last */
-  OP_ANYWHERE = 4096,     /* host op: its inputs stay on their devices */
-  OP_LAZY = 8192,         /* host op: need not produce outputs that nothing reads */
-  OP_GIVES = 16384,       /* with OP_BLOCKS: may unblock other ops */
-  OP_TOGETHER = 32768,    /* with OP_BLOCKS: a collective, in the same order in all processes */
-  OP_SUMS = 65536,        /* sums its inputs in any order: nodes with the same inputs on several
-                             devices may become one all-reduce */
+  OP_INPLACE_FIRST = 128,  /* as OP_INPLACE, but only the memory of input 0 */
+  OP_UPDATES = 256,        /* input 0 is a variable that the kernels update; output 0 is the same */
+  OP_SETS = 512,           /* as OP_UPDATES, and overwrites the whole variable */
+  OP_NO_GRADIENT = 1024,   /* not differentiable: gradients end here (an op with real outputs has
+                              this or `grad`) */
+  OP_BLOCKS = 2048,        /* host op: may block on other steps, so it runs last */
+  OP_DEVICE_INPUTS = 4096, /* host op: its inputs stay on their devices */
+  OP_LAZY = 8192,          /* host op: need not produce outputs that nothing reads */
+  OP_UNBLOCKS = 16384,     /* with OP_BLOCKS: may unblock other ops */
+  OP_COLLECTIVE = 32768,   /* with OP_BLOCKS: a collective, in the same order in all processes */
+  OP_ALL_REDUCE = 65536,   /* sums its inputs in any order: nodes with the same inputs on several
+                        devices may become one all-reduce */
   OP_READS = 131072,    /* output 0 is the value of variable 0; it shares the memory (with OP_ALIAS)
                            until the variable changes */
   OP_PROBES = 262144,   /* host op: tests whether variable 0 is initialized (compute->ready) */
@@ -53,8 +53,8 @@ struct op_def {
                          arg_docs.h for attributes that all ops share */
   const char *samples; /* inputs to test it with: "[4,3] [3,5]; transpose_a=true [3,4] [3,5]" */
   const char *host;    /* inputs whose values are needed to plan the call (shapes, axes): "shape" */
-  const char *asks;    /* an op that may save results for this one (call_keep); its inputs and
-                          outputs are the first inputs of this op */
+  const char *forward_op; /* an op that may save results for this one (call_save_result); its inputs
+                             and outputs are the first inputs of this op */
   const char
       *devices; /* where it has kernels, by type: "CPU GPU", "CPU GPU(float double)", "CPU" */
   unsigned flags;

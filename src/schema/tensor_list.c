@@ -48,16 +48,16 @@ situ_status tensor_list_of(const situ_tensor *tensor, struct tensor_list **out) 
 
 void tensor_list_release(struct tensor_list *list) { resource_release((struct resource *)list); }
 
-situ_status tensor_list_grow(situ_tensor ***items, int *count, int *room, situ_tensor *item) {
-  if (*count == *room) {
-    const int more = *room ? *room * 2 : 16;
+situ_status tensor_list_grow(situ_tensor ***items, int *count, int *capacity, situ_tensor *item) {
+  if (*count == *capacity) {
+    const int more = *capacity ? *capacity * 2 : 16;
     situ_tensor **moved = realloc(*items, sizeof *moved * (size_t)more);
     if (!moved) {
       situ_tensor_release(item);
       return NO_MEMORY();
     }
     *items = moved;
-    *room = more;
+    *capacity = more;
   }
   (*items)[(*count)++] = item;
   return NULL;

@@ -35,8 +35,8 @@ situ_status tensor_list_of(const situ_tensor *tensor, struct tensor_list **out) 
 /* Releases a reference; NULL is allowed. */
 void tensor_list_release(struct tensor_list *list);
 
-/* Adds an element to an array of them in which `*count` are, with room for `*room`. */
-situ_status tensor_list_grow(situ_tensor ***items, int *count, int *room,
+/* Adds an element to an array of them in which `*count` are, with a capacity of `*capacity`. */
+situ_status tensor_list_grow(situ_tensor ***items, int *count, int *capacity,
                              situ_tensor *item) SITU_MUST_USE;
 
 #endif

@@ -96,7 +96,7 @@ static void errors(void **state) {
   FAILS(situ_ops_get(-1, &op), SITU_INVALID_ARGUMENT, "does not exist");
   FAILS(situ_ops_get(situ_ops_count(), &op), SITU_INVALID_ARGUMENT, "does not exist");
   FAILS(situ_ops_find("MatMull", &op), SITU_NOT_FOUND, "Did you mean 'MatMul'?");
-  FAILS(situ_ops_argument_doc(-1, "a", sentence, 8), SITU_INVALID_ARGUMENT, "no op");
+  FAILS(situ_ops_argument_doc(-1, "a", sentence, 8), SITU_INVALID_ARGUMENT, "out of range");
 }
 
 int main(void) {

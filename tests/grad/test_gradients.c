@@ -109,8 +109,8 @@ static void nodes_may_have_other_gradients(void **state) {
 }
 
 /* Returns a gradient of shape [3] for a scalar. */
-static situ_status a_row(void *context, situ_value node, const situ_value *dys, int n_dys,
-                         situ_value *dxs, int n_dxs) {
+static situ_status wrong_shape(void *context, situ_value node, const situ_value *dys, int n_dys,
+                               situ_value *dxs, int n_dxs) {
   (void)context, (void)dys, (void)n_dys, (void)n_dxs;
   const float numbers[] = {1, 2, 3};
   dxs[0] = situ_constant(node.graph, NULL, SITU_FLOAT, SITU_SHAPE(3), numbers);
@@ -134,7 +134,7 @@ static void errors_are_statuses(void **state) {
   options.overrides = &mine;
   FAILS(situ_gradients(graph, &y, 1, &x, 1, NULL, &options, &dx), SITU_INVALID_ARGUMENT,
         "has no function");
-  mine.function = a_row;
+  mine.function = wrong_shape;
   FAILS(situ_gradients(graph, &y, 1, &x, 1, NULL, &options, &dx), SITU_INVALID_ARGUMENT,
         "Original input shape: []. Calculated input gradient shape: [3]");
   OK(situ_gradients(graph, &y, 1, &x, 1, NULL, NULL, &dx));

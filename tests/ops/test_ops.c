@@ -152,7 +152,7 @@ static void run_case(situ_graph *graph, situ_session *session, const struct samp
 }
 
 /* Runs every case of an op. */
-static int visit_row(const struct schema *schema, visit *then) {
+static int visit_op(const struct schema *schema, visit *then) {
   situ_graph *graph = situ_graph_create();
   situ_session *session = NULL;
   int cases = 0;
@@ -178,7 +178,7 @@ static int visit_row(const struct schema *schema, visit *then) {
 static void visit_all(visit *then) {
   int cases = 0;
   fleet("A=256MiB,B=256MiB");
-  for (int i = 0; i < schema_count(); i++) cases += visit_row(schema_get(i), then);
+  for (int i = 0; i < schema_count(); i++) cases += visit_op(schema_get(i), then);
   print_message("%d cases\n", cases);
   assert_true(cases > 1000);
 }
@@ -193,7 +193,7 @@ static bool is_plain(const struct schema *schema) {
          !schema->inputs[0].is_types && !(schema->op->flags & special);
 }
 
-static void every_row_has_samples(void **state) {
+static void every_op_has_samples(void **state) {
   (void)state;
   OK(schema_check());
   for (int i = 0; i < schema_count(); i++) {
@@ -444,7 +444,7 @@ int main(int argc, char **argv) {
     return 0;
   }
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_row_has_samples),
+      cmocka_unit_test(every_op_has_samples),
       cmocka_unit_test(devices_agree_and_shapes_are_true),
       cmocka_unit_test(values_are_numpys),
   };

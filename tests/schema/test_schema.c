@@ -4,7 +4,7 @@
 
 #include "schema/schema.h"
 
-static void every_row_can_be_parsed(void **state) {
+static void every_op_definition_can_be_parsed(void **state) {
   (void)state;
   OK(schema_check());
   assert_true(schema_count() > 100);
@@ -127,7 +127,7 @@ static void inputs_have_ports(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_row_can_be_parsed),
+      cmocka_unit_test(every_op_definition_can_be_parsed),
       cmocka_unit_test(unknown_ops_have_a_neighbour),
       cmocka_unit_test(types_and_defaults_are_filled_in),
       cmocka_unit_test(lists_are_counted),

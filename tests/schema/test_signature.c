@@ -22,7 +22,7 @@ static const struct op_def good = {
     .devices = "CPU GPU(float half)",
     .shape = no_shape};
 
-static void a_row_is_read(void **state) {
+static void a_signature_is_read(void **state) {
   (void)state;
   struct arena arena = {0};
   struct schema s;
@@ -134,7 +134,7 @@ static void wrong_defaults_are_refused(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_row_is_read),
+      cmocka_unit_test(a_signature_is_read),
       cmocka_unit_test(bad_rows_are_named),
       cmocka_unit_test(wrong_defaults_are_refused),
   };

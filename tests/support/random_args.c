@@ -197,20 +197,87 @@ static situ_shape agreeing_shape(struct random_args *args, int port, const struc
   return shape;
 }
 
+/* Sparse tensors: inputs whose names end in "indices", then values, if any, then the shape */
+
+static bool ends_with(const char *name, const char *end) {
+  const size_t length = strlen(name), n = strlen(end);
+  return length >= n && !strcmp(name + length - n, end);
+}
+
+/* The port of the shape of the sparse tensor whose indices are at `port`; -1: there is none. */
+static int find_shape_port(const struct schema *schema, int port) {
+  if (!ends_with(schema->inputs[port].name, "indices")) return -1;
+  for (int i = port + 1; i < schema->n_inputs && i <= port + 2; i++)
+    if (ends_with(schema->inputs[i].name, "shape") || ends_with(schema->inputs[i].name, "shapes"))
+      return i;
+  return -1;
+}
+
+static bool has_sparse_inputs(const struct schema *schema) {
+  for (int i = 0; i < schema->n_inputs; i++)
+    if (find_shape_port(schema, i) >= 0) return true;
+  return false;
+}
+
+static void replace_input(struct random_args *args, int input, situ_tensor *tensor) {
+  situ_tensor_release(args->inputs[input]);
+  args->inputs[input] = tensor;
+  args->shapes[input] = tensor ? situ_tensor_shape(tensor) : SITU_SCALAR;
+}
+
+/* Makes three inputs a sparse tensor of the shape, whose sizes are at least 2: its elements are at
+ * [0, 0, ...] and [1, 1, ...]. `values` may be the input of the shape: there are no values then. */
+static void make_sparse(struct random_args *args, int indices, int values, int shape,
+                        const situ_shape *dense) {
+  int64_t coordinates[2 * SITU_MAX_RANK] = {0}, *second = coordinates + dense->rank;
+  const situ_shape one = {1, {dense->rank}}, rows = {2, {2, dense->rank}}, both = {1, {2}};
+  situ_tensor *made[2] = {NULL};
+  for (int d = 0; d < dense->rank; d++) second[d] = 1;
+  situ_status_release(situ_tensor_create(SITU_INT64, rows, coordinates, &made[0]));
+  situ_status_release(situ_tensor_create(SITU_INT64, one, dense->dim, &made[1]));
+  replace_input(args, indices, made[0]);
+  replace_input(args, shape, made[1]);
+  if (values < shape)
+    replace_input(args, values,
+                  random_tensor(args->bytes, &args->arena, args->input_types[values], both, true));
+}
+
+/* Makes the inputs of sparse tensors agree with each other. */
+static void make_all_sparse(struct random_args *args, const int *first, const int64_t *lengths,
+                            const situ_shape *dense) {
+  for (int i = 0; i < args->schema->n_inputs; i++) {
+    const int shape = find_shape_port(args->schema, i);
+    if (shape < 0 || args->schema->inputs[i].type != SITU_INT64) continue;
+    for (int64_t k = 0; k < lengths[i] && k < lengths[i + 1] && k < lengths[shape]; k++)
+      make_sparse(args, first[i] + (int)k, first[i + 1] + (int)k, first[shape] + (int)k, dense);
+  }
+}
+
+/* A shape that all inputs have in common; sparse tensors have one of rank 1 or more. */
+static situ_shape common_shape(struct random_args *args, bool is_sparse) {
+  situ_shape shape = {.rank = is_sparse ? 1 + (int)(byte(args) % 3) : (int)(byte(args) % 4)};
+  for (int d = 0; d < shape.rank; d++) shape.dim[d] = is_sparse ? 2 : 1 + byte(args) % 3;
+  return shape;
+}
+
 bool random_args_draw_inputs(struct random_args *args) {
-  struct sizes sizes = {.common = {.rank = (int)(byte(args) % 4)}};
+  const bool is_sparse = has_sparse_inputs(args->schema);
+  struct sizes sizes = {.common = common_shape(args, is_sparse)};
+  int first[ARGS_MOST] = {0};
+  int64_t lengths[ARGS_MOST] = {0};
   for (int i = 0; i < args->schema->n_attrs; i++)
     if (args->types[i] == SITU_NO_TYPE)
       args->types[i] = random_type(args->bytes, args->schema->attrs[i].types);
   for (int i = 0; i < MAX_SYMBOLS; i++) sizes.symbol[i] = 1 + byte(args) % 4;
-  for (int d = 0; d < sizes.common.rank; d++) sizes.common.dim[d] = 1 + byte(args) % 3;
   for (int i = 0; i < args->schema->n_inputs; i++) {
     const situ_op_port *port = &args->schema->inputs[i];
-    const int64_t n = port_length(args, port, true);
-    for (int64_t k = 0; k < n; k++)
+    first[i] = args->n_inputs;
+    lengths[i] = port_length(args, port, true);
+    for (int64_t k = 0; k < lengths[i]; k++)
       if (!add_input(args, port, port_type(args, port, k), agreeing_shape(args, i, &sizes), true))
         return false;
   }
+  if (is_sparse) make_all_sparse(args, first, lengths, &sizes.common);
   return true;
 }
 

@@ -16,7 +16,7 @@ static bool is_left_out(const struct op_def *op) {
                                       "Restore", "Iterator", "Dataset"};
   for (size_t i = 0; i < COUNT_OF(parts); i++)
     if (strstr(op->name, parts[i])) return true;
-  return op->flags & (OP_BLOCKS | OP_GIVES | OP_TOGETHER | OP_VARIABLE | OP_FED);
+  return op->flags & (OP_BLOCKS | OP_UNBLOCKS | OP_COLLECTIVE | OP_VARIABLE | OP_FED);
 }
 
 /* Builds the call as a node, which checks shapes with less known; true if the outputs are small. */

@@ -68,7 +68,7 @@ bool random_graph_leaves_out(int id) {
   const struct op_def *op = schema_get(id)->op;
   for (size_t i = 0; i < COUNT_OF(parts); i++)
     if (strstr(op->name, parts[i])) return true;
-  return op->flags & OP_TOGETHER;
+  return op->flags & OP_COLLECTIVE;
 }
 
 /* Inputs */

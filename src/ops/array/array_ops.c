@@ -31,25 +31,25 @@ static situ_status placeholder_shape(struct call *call) {
 
 /* The static shape is the attribute; without a feed, the shape of the input. */
 static situ_status default_shape(struct call *call) {
-  const situ_shape *told = call_attr(call, "shape")->shape, *have = &call->in[0].shape;
+  const situ_shape *declared = call_attr(call, "shape")->shape, *have = &call->in[0].shape;
   char a[SHAPE_STRING_SIZE], b[SHAPE_STRING_SIZE];
-  TRY(shape_check(told));
-  if (!shape_compatible(told, have))
+  TRY(shape_check(declared));
+  if (!shape_compatible(declared, have))
     return INVALID("The default has the shape %s, but %s was asked for", shape_print(have, a),
-                   shape_print(told, b));
-  call->out[0].shape = call->building ? *told : *have;
+                   shape_print(declared, b));
+  call->out[0].shape = call->building ? *declared : *have;
   return NULL;
 }
 
 /* The input must have the shape of the attribute. */
 static situ_status ensure_shape(struct call *call) {
-  const situ_shape *told = call_attr(call, "shape")->shape, *have = &call->in[0].shape;
+  const situ_shape *declared = call_attr(call, "shape")->shape, *have = &call->in[0].shape;
   char a[SHAPE_STRING_SIZE], b[SHAPE_STRING_SIZE];
-  TRY(shape_check(told));
-  if (!shape_compatible(told, have))
+  TRY(shape_check(declared));
+  if (!shape_compatible(declared, have))
     return INVALID("Shape of tensor %s is not compatible with expected shape %s.",
-                   shape_print(have, a), shape_print(told, b));
-  call->out[0].shape = shape_merge(told, have);
+                   shape_print(have, a), shape_print(declared, b));
+  call->out[0].shape = shape_merge(declared, have);
   return NULL;
 }
 

@@ -35,15 +35,15 @@ situ_status list_elements_check(const struct tensor_list *list, int64_t index) {
 }
 
 /* The shape of an element, whether or not it is set. */
-situ_status list_elements_shape(const struct tensor_list *list, int index, const situ_shape *said,
-                                situ_shape *out) {
+situ_status list_elements_shape(const struct tensor_list *list, int index,
+                                const situ_shape *expected, situ_shape *out) {
   const struct tensor_list *at = list;
   while (at->like && !(index < at->count && at->items[index])) at = at->like;
   if (index < at->count && at->items[index]) {
     *out = at->items[index]->shape;
     return NULL;
   }
-  *out = *said;
+  *out = *expected;
   for (int i = 0; i < list->count && !shape_is_known(out); i++)
     if (list->items[i]) *out = list->items[i]->shape;
   if (shape_is_known(out)) return NULL;
@@ -115,12 +115,12 @@ static situ_status add_pick(struct joint *joint, const struct list_elements *ite
 /* Stacks elements of one shape. */
 situ_status list_elements_stack(const struct list_elements *items, situ_type type,
                                 situ_tensor **out) {
-  situ_shape shape = items->said;
+  situ_shape shape = items->expected;
   struct joint joint = {0};
   for (int i = 0; i < items->count; i++) {
     situ_shape next;
     TRY(list_elements_check(items->list, pick(items, i)));
-    TRY(list_elements_shape(items->list, pick(items, i), &items->said, &next));
+    TRY(list_elements_shape(items->list, pick(items, i), &items->expected, &next));
     char a[SHAPE_STRING_SIZE], b[SHAPE_STRING_SIZE];
     if (i && !shape_equal(&next, &shape))
       return INVALID("Tried to stack elements of a list with different shapes: %s and %s.",
@@ -183,10 +183,10 @@ situ_status list_elements_join(const struct list_elements *items, situ_type type
   situ_shape whole = SITU_ANY_SHAPE;
   int64_t total = 0;
   for (int i = 0; i < items->count; i++) {
-    situ_shape shape, said = items->said;
-    if (!items->list->items[i] && i < items->leading_count && said.rank > 0)
-      said.dim[0] = items->leading_dims[i];
-    TRY(list_elements_shape(items->list, i, &said, &shape));
+    situ_shape shape, expected = items->expected;
+    if (!items->list->items[i] && i < items->leading_count && expected.rank > 0)
+      expected.dim[0] = items->leading_dims[i];
+    TRY(list_elements_shape(items->list, i, &expected, &shape));
     if (shape.rank < 1) return INVALID("Concat requires elements to be at least vectors.");
     total += lengths[i] = shape.dim[0];
     shape.dim[0] = 0;

@@ -13,18 +13,18 @@ situ_shape list_elements_row(const situ_shape *shape);
 /* Whether an element is set. */
 situ_status list_elements_check(const struct tensor_list *list, int64_t index) SITU_MUST_USE;
 
-/* The shape of an element, whether or not it is set; `said` is what the caller knows of it. */
-situ_status list_elements_shape(const struct tensor_list *list, int index, const situ_shape *said,
-                                situ_shape *out) SITU_MUST_USE;
+/* The shape of an element, whether or not it is set; `expected` is what the caller knows of it. */
+situ_status list_elements_shape(const struct tensor_list *list, int index,
+                                const situ_shape *expected, situ_shape *out) SITU_MUST_USE;
 
 /* Some elements of a list; `indices` NULL: all. */
 struct list_elements {
   const struct tensor_list *list;
   const int64_t *indices;
   int count;
-  situ_shape said;             /* of an element */
+  situ_shape expected;         /* of an element */
   const int64_t *leading_dims; /* of elements that are not set, for concatenation */
-  int leading_count;           /* 0: their first dimension is that of `said` */
+  int leading_count;           /* 0: their first dimension is that of `expected` */
 };
 
 /* Stacks elements of one shape. */

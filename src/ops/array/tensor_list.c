@@ -116,8 +116,8 @@ static situ_status compute_get(struct compute *compute) {
     compute->out[0] = situ_tensor_retain(list->items[index]);
     return NULL;
   }
-  const situ_shape said = element_shape(compute->call, 2);
-  TRY(list_elements_shape(list, (int)index, &said, &shape));
+  const situ_shape expected = element_shape(compute->call, 2);
+  TRY(list_elements_shape(list, (int)index, &expected, &shape));
   return list_elements_zeros(compute->call->out[0].type, shape, &compute->out[0]);
 }
 
@@ -149,7 +149,7 @@ static situ_status compute_set(struct compute *compute) { return set(compute, tr
 static situ_status compute_clear(struct compute *compute) { return set(compute, false); }
 
 static situ_status compute_stack(struct compute *compute) {
-  struct list_elements items = {.said = element_shape(compute->call, 1)};
+  struct list_elements items = {.expected = element_shape(compute->call, 1)};
   struct tensor_list *list = NULL;
   TRY(tensor_list_of(compute->in[0], &list));
   items.list = list;
@@ -158,7 +158,7 @@ static situ_status compute_stack(struct compute *compute) {
 }
 
 static situ_status compute_gather(struct compute *compute) {
-  struct list_elements items = {.said = element_shape(compute->call, 2)};
+  struct list_elements items = {.expected = element_shape(compute->call, 2)};
   struct tensor_list *list = NULL;
   int64_t *indices = NULL;
   TRY(tensor_list_of(compute->in[0], &list));
@@ -182,13 +182,13 @@ static situ_status compute_from_tensor(struct compute *compute) {
 static situ_status compute_scatter(struct compute *compute) {
   struct tensor_list *list = NULL, *changed = NULL;
   int64_t *indices = NULL;
-  int count = 0, room = 0;
+  int count = 0, length = 0;
   TRY(tensor_list_of(compute->in[0], &list));
   TRY(read_integers(compute, 2, &indices, &count));
-  room = list->count;
+  length = list->count;
   for (int i = 0; i < count; i++)
-    if (indices[i] >= room && indices[i] < INT32_MAX) room = (int)indices[i] + 1;
-  situ_status status = tensor_list_copy(list, room, &changed);
+    if (indices[i] >= length && indices[i] < INT32_MAX) length = (int)indices[i] + 1;
+  situ_status status = tensor_list_copy(list, length, &changed);
   if (!status) status = cut_input(compute, 1, indices, NULL, count, changed);
   free(indices);
   return status;
@@ -206,7 +206,7 @@ static situ_status compute_split(struct compute *compute) {
 }
 
 static situ_status compute_concat(struct compute *compute) {
-  struct list_elements items = {.said = element_shape(compute->call, 1)};
+  struct list_elements items = {.expected = element_shape(compute->call, 1)};
   struct tensor_list *list = NULL;
   void *lengths = NULL;
   int64_t *leading = NULL;
@@ -363,7 +363,7 @@ static void add_grad(struct gradient *g) {
 #define LIST_OP_DEF(op, in, out, attributes, text, shaping, gradient, ...)                    \
   {                                                                                           \
     .name = op, .inputs = in, .outputs = out, .attrs = attributes, .python = "", .doc = text, \
-    .devices = EVERYWHERE, .flags = OP_ANYWHERE, .shape = shaping, .grad = gradient,          \
+    .devices = EVERYWHERE, .flags = OP_DEVICE_INPUTS, .shape = shaping, .grad = gradient,     \
     .compute = __VA_ARGS__                                                                    \
   }
 
@@ -375,7 +375,7 @@ static const struct op_def op_defs[] = {
      .python = "",
      .doc = "A list of unset elements.",
      .devices = EVERYWHERE,
-     .flags = OP_ANYWHERE | OP_NO_GRADIENT,
+     .flags = OP_DEVICE_INPUTS | OP_NO_GRADIENT,
      .shape = list_shape,
      .compute = compute_reserve},
     {.name = "TensorListLength",
@@ -385,7 +385,7 @@ static const struct op_def op_defs[] = {
      .python = "",
      .doc = "The number of elements of a list.",
      .devices = EVERYWHERE,
-     .flags = OP_ANYWHERE | OP_NO_GRADIENT,
+     .flags = OP_DEVICE_INPUTS | OP_NO_GRADIENT,
      .shape = list_shape,
      .compute = compute_length},
     LIST_OP_DEF("TensorListGetItem", HANDLE " index:int32[] element_shape:int32",
@@ -429,7 +429,7 @@ static const struct op_def op_defs[] = {
      .python = "",
      .doc = "A list of zeros of the same length.",
      .devices = EVERYWHERE,
-     .flags = OP_ANYWHERE | OP_NO_GRADIENT,
+     .flags = OP_DEVICE_INPUTS | OP_NO_GRADIENT,
      .shape = list_shape,
      .compute = compute_zeros},
     LIST_OP_DEF("TensorListAddN", "inputs:N*variant", "output_handle:variant", "N:int>=1",

@@ -139,7 +139,7 @@ static situ_status check_paddings(const struct call *call) {
 static bool padding_at(const struct call *call, int i, int64_t *out) {
   const struct operand *in = &call->in[1];
   const situ_tensor *tensor = in->value ? in->value : in->known ? in->known->tensor : NULL;
-  if (!tensor || (!in->value && in->known->open >> i & 1)) return false;
+  if (!tensor || (!in->value && in->known->unknown >> i & 1)) return false;
   *out = number_integer_at(tensor->type, situ_tensor_data(tensor), i);
   return true;
 }

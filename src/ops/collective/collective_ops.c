@@ -162,7 +162,7 @@ static situ_status compute_receive(struct compute *compute) {
 #define OP_DEF(op, in, out, attributes, text, shaper, ...)                                    \
   {                                                                                           \
     .name = op, .inputs = in, .outputs = out, .attrs = attributes, .python = "", .doc = text, \
-    .devices = "CPU", .flags = OP_STATEFUL | OP_BLOCKS | OP_TOGETHER | OP_NO_GRADIENT,        \
+    .devices = "CPU", .flags = OP_STATEFUL | OP_BLOCKS | OP_COLLECTIVE | OP_NO_GRADIENT,      \
     .shape = shaper, .compute = __VA_ARGS__                                                   \
   }
 

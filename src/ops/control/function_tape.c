@@ -94,7 +94,7 @@ static const struct op_def op_defs[] = {
              "like: Tensor whose shape and type the zeros have.\n"
              "number: Index of the element.",
      .devices = EVERYWHERE,
-     .flags = OP_ANYWHERE,
+     .flags = OP_DEVICE_INPUTS,
      .shape = item_shape,
      .grad = item_grad,
      .compute = compute_item},
@@ -107,7 +107,7 @@ static const struct op_def op_defs[] = {
      .args = "values: Elements of the list.\n"
              "numbers: Index of each value.",
      .devices = EVERYWHERE,
-     .flags = OP_ANYWHERE,
+     .flags = OP_DEVICE_INPUTS,
      .shape = pack_shape,
      .grad = pack_grad,
      .compute = compute_pack},

@@ -223,7 +223,7 @@ struct loop {
   situ_tensor **values, **next;
   bool taped;
   situ_tensor **tapes;
-  int n_tapes, room;
+  int n_tapes, capacity;
 };
 
 static situ_status ask_condition(const struct loop *loop, bool *go_on) {
@@ -256,7 +256,7 @@ static situ_status run_loop(struct loop *loop) {
     if (!go_on) return NULL;
     TRY(run(loop->compute, loop->body, loop->values, loop->next, loop->taped ? &tape : NULL));
     step(loop);
-    if (tape) TRY(tensor_list_grow(&loop->tapes, &loop->n_tapes, &loop->room, tape));
+    if (tape) TRY(tensor_list_grow(&loop->tapes, &loop->n_tapes, &loop->capacity, tape));
     TRY(check_cancelled(loop->compute));
   }
 }
@@ -383,7 +383,7 @@ static situ_status compute_while_grad(struct compute *compute) {
 
 /* Rows */
 
-#define LAZY (OP_ANYWHERE | OP_LAZY)
+#define LAZY (OP_DEVICE_INPUTS | OP_LAZY)
 #define IF(op, kinds)                                                                              \
   {                                                                                                \
     .name = op, .inputs = "cond:Tcond input:Tin", .outputs = "output:Tout tape:variant",           \

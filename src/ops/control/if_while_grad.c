@@ -183,9 +183,8 @@ static void while_gradient(struct gradient *g, struct call_gradient *grad, int t
   set_results(g, grad, made, tape, first);
 }
 
-static void with_passage(struct gradient *g, int tape,
-                         void (*function)(struct gradient *g, struct call_gradient *grad,
-                                          int tape)) {
+static void build(struct gradient *g, int tape,
+                  void (*function)(struct gradient *g, struct call_gradient *grad, int tape)) {
   struct call_gradient call_gradient = {0};
   if (begin(&call_gradient, g->n_in, g->n_out))
     function(g, &call_gradient, tape);
@@ -194,10 +193,10 @@ static void with_passage(struct gradient *g, int tape,
   arena_free(&call_gradient.arena);
 }
 
-void if_while_if_grad(struct gradient *g) { with_passage(g, -1, if_gradient); }
+void if_while_if_grad(struct gradient *g) { build(g, -1, if_gradient); }
 
-void if_while_if_grad_grad(struct gradient *g) { with_passage(g, 1, if_gradient); }
+void if_while_if_grad_grad(struct gradient *g) { build(g, 1, if_gradient); }
 
-void if_while_while_grad(struct gradient *g) { with_passage(g, -1, while_gradient); }
+void if_while_while_grad(struct gradient *g) { build(g, -1, while_gradient); }
 
-void if_while_while_grad_grad(struct gradient *g) { with_passage(g, 0, while_gradient); }
+void if_while_while_grad_grad(struct gradient *g) { build(g, 0, while_gradient); }

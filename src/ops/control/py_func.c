@@ -40,7 +40,7 @@ static situ_status receive_shape(struct call *call) {
 
 /* Edges between the parts of a graph that was partitioned for several processes. All processes run
  * them in the same order, so that no two wait for each other. */
-#define EDGE_FLAGS (OP_STATEFUL | OP_BLOCKS | OP_TOGETHER | OP_NO_GRADIENT)
+#define EDGE_FLAGS (OP_STATEFUL | OP_BLOCKS | OP_COLLECTIVE | OP_NO_GRADIENT)
 
 static const struct op_def op_defs[] = {
     {.name = "TaskSend",

@@ -92,11 +92,11 @@ static bool step(struct inflater *self) {
 /* The read function of the stream. */
 static ssize_t read_stream(void *cookie, char *to, size_t count) {
   struct inflater *self = cookie;
-  const unsigned room = (unsigned)(count < INT32_MAX ? count : INT32_MAX);
+  const unsigned capacity = (unsigned)(count < INT32_MAX ? count : INT32_MAX);
   self->zlib.out = (unsigned char *)to;
-  self->zlib.out_left = room;
-  while (self->zlib.out_left == room && !self->status && step(self)) continue;
-  const ssize_t made = (ssize_t)(room - self->zlib.out_left);
+  self->zlib.out_left = capacity;
+  while (self->zlib.out_left == capacity && !self->status && step(self)) continue;
+  const ssize_t made = (ssize_t)(capacity - self->zlib.out_left);
   if (made || !self->status) return made;
   errno = EIO;
   return -1;

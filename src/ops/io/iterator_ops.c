@@ -299,7 +299,7 @@ static const struct op_def op_defs[] = {
                    "outside of the iterator: 0 warns, 1 ignores it, 2 fails."),
     OP_DEF("DeserializeIterator", "resource_handle:resource serialized:int64", "", "",
            "Continues at a position of an iterator that SerializeIterator returned.", 0,
-           op_no_shape, compute_deserialize),
+           op_no_shape, compute_deserialize, .args = "serialized: The position."),
     OP_DEF("IteratorToStringHandle", "resource_handle:resource", "string_handle:string", "",
            "The string handle of an iterator, for IteratorFromStringHandleV2.", 0, op_scalar_shape,
            compute_to_text),

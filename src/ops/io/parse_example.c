@@ -40,7 +40,7 @@ static bool find_feature(struct wire example, situ_string key, struct wire *out)
 /* The values of a feature, in the order of the record. */
 struct values {
   situ_type type;
-  int64_t count, room;
+  int64_t count, capacity;
   int64_t *integers;
   float *reals;
   situ_string *strings;
@@ -54,9 +54,9 @@ static void values_free(struct values *values) {
 }
 
 static bool push(struct values *values, const struct wire_field *field) {
-  if (values->count == values->room) {
-    const int64_t room = values->room ? values->room * 2 : 16;
-    const size_t n = (size_t)room;
+  if (values->count == values->capacity) {
+    const int64_t capacity = values->capacity ? values->capacity * 2 : 16;
+    const size_t n = (size_t)capacity;
     void **at = values->type == SITU_INT64   ? (void **)&values->integers
                 : values->type == SITU_FLOAT ? (void **)&values->reals
                                              : (void **)&values->strings;
@@ -66,7 +66,7 @@ static bool push(struct values *values, const struct wire_field *field) {
     void *more = realloc(*at, n * size);
     if (!more) return false;
     *at = more;
-    values->room = room;
+    values->capacity = capacity;
   }
   const int64_t i = values->count++;
   if (values->type == SITU_INT64) values->integers[i] = (int64_t)field->value;

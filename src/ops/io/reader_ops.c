@@ -127,7 +127,7 @@ static situ_status read_some(struct compute *compute, int64_t most, situ_shape s
   int64_t n = 0;
   pthread_mutex_lock(&reader->lock);
   while (!status && n < most) {
-    if (n) compute->patience = NULL; /* otherwise the records that were read would be lost */
+    if (n) compute->wait_limit = NULL; /* otherwise the records that were read would be lost */
     status = read_record(compute, reader, &keys[n], &values[n]);
     n += !status;
   }

@@ -112,9 +112,9 @@ static situ_status read_packed_line(struct record_file *file, struct strbuf *out
 
 static situ_status read_plain_line(struct record_file *file, struct strbuf *out, bool *end) {
   char *line = NULL;
-  size_t room = 0;
+  size_t capacity = 0;
   errno = 0;
-  ssize_t length = getline(&line, &room, file->stream);
+  ssize_t length = getline(&line, &capacity, file->stream);
   *end = length < 0;
   const bool has_memory = !*end || errno != ENOMEM;
   if (length > 0 && line[length - 1] == '\n') length--;

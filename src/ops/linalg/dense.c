@@ -83,19 +83,19 @@ struct job {
 
 static situ_status run_some(const union arg *args, int64_t begin, int64_t end) {
   const struct job *job = args[0].pointer;
-  void *room = malloc(job->bytes);
-  situ_status s = room ? NULL : NO_MEMORY();
-  for (int64_t i = begin; !s && i < end; i++) s = job->one(job->dense, i, room);
-  free(room);
+  void *workspace = malloc(job->bytes);
+  situ_status s = workspace ? NULL : NO_MEMORY();
+  for (int64_t i = begin; !s && i < end; i++) s = job->one(job->dense, i, workspace);
+  free(workspace);
   return s;
 }
 
-situ_status dense_run(struct dense *dense, int64_t room, double flops, dense_one *one) {
+situ_status dense_run(struct dense *dense, int64_t workspace, double flops, dense_one *one) {
   const struct compute *compute = dense->compute;
   for (int i = 0; i < compute->call->n_out; i++)
     TRY(compute_output(compute, i, compute->call->out[i].shape, &dense->out[i]));
   const size_t size = dense->is_complex ? sizeof(double _Complex) : sizeof(double);
-  struct job job = {dense, one, (size_t)(room + 1) * size};
+  struct job job = {dense, one, (size_t)(workspace + 1) * size};
   const int64_t grain = (int64_t)(THREAD_FLOPS / (flops + 1)) + 1;
   return thread_pool_run(run_some, (const union arg[]){{.pointer = &job}}, dense->matrices, grain);
 }

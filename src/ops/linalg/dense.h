@@ -27,15 +27,15 @@ struct dense {
   void *out[DENSE_MOST_OUTPUTS];
 };
 
-/* `room` is an uninitialized workspace of the requested number of elements. */
-typedef situ_status dense_one(const struct dense *dense, int64_t index, void *room);
+/* `workspace` is an uninitialized workspace of the requested number of elements. */
+typedef situ_status dense_one(const struct dense *dense, int64_t index, void *workspace);
 
 /* Describes a call without creating outputs. */
 struct dense dense_of(const struct compute *compute);
 
 /* Creates the outputs with the inferred shapes and calls `one` for each matrix. `flops` of one
  * matrix determine how many are computed in a thread. */
-situ_status dense_run(struct dense *dense, int64_t room, double flops,
+situ_status dense_run(struct dense *dense, int64_t workspace, double flops,
                       dense_one *one) SITU_MUST_USE;
 
 /* Reads `count` elements of an input from element `at`; writes elements of an output, if somebody

@@ -57,9 +57,9 @@ static bool is_finite(const number *x, int64_t count) {
   return finite;
 }
 
-static situ_status eig_one(const struct dense *dense, int64_t index, void *room) {
+static situ_status eig_one(const struct dense *dense, int64_t index, void *workspace) {
   const int64_t n = dense->n, size = n * n;
-  number *t = room, *z = t + size, *x = z + size, *work = x + size;
+  number *t = workspace, *z = t + size, *x = z + size, *work = x + size;
   dense_load(dense->compute->in[0], index * size, size, true, t);
   if (!is_finite(t, size) || !schur_decompose(n, t, z, work))
     return INVALID("Eigen decomposition was not successful. The input might not be valid.");
@@ -76,10 +76,10 @@ static situ_status eig_one(const struct dense *dense, int64_t index, void *room)
 /* f(input) = Z f(T) Z^H. */
 typedef void triangular_function(int64_t n, const number *t, number *y, number *work);
 
-static situ_status function_one(const struct dense *dense, int64_t index, void *room,
+static situ_status function_one(const struct dense *dense, int64_t index, void *workspace,
                                 triangular_function *function) {
   const int64_t n = dense->n, size = n * n;
-  number *t = room, *z = t + size, *y = z + size, *work = y + size;
+  number *t = workspace, *z = t + size, *y = z + size, *work = y + size;
   dense_load(dense->compute->in[0], index * size, size, true, t);
   if (is_finite(t, size) && schur_decompose(n, t, z, work)) {
     function(n, t, y, work);
@@ -97,12 +97,12 @@ static void square_root(int64_t n, const number *t, number *y, number *work) {
   schur_square_root(n, t, y);
 }
 
-static situ_status square_root_one(const struct dense *dense, int64_t index, void *room) {
-  return function_one(dense, index, room, square_root);
+static situ_status square_root_one(const struct dense *dense, int64_t index, void *workspace) {
+  return function_one(dense, index, workspace, square_root);
 }
 
-static situ_status logarithm_one(const struct dense *dense, int64_t index, void *room) {
-  return function_one(dense, index, room, schur_logarithm);
+static situ_status logarithm_one(const struct dense *dense, int64_t index, void *workspace) {
+  return function_one(dense, index, workspace, schur_logarithm);
 }
 
 static situ_status run(struct compute *compute, dense_one *one) {

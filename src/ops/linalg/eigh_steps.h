@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * eigh_steps.h: eigenvalues of one Hermitian matrix, for one type of elements. No include guard. */
 
-static situ_status F(eigh_one)(const struct dense *dense, int64_t index, void *room) {
+static situ_status F(eigh_one)(const struct dense *dense, int64_t index, void *workspace) {
   const int64_t n = dense->n, parts = IS_COMPLEX ? 2 : 1;
   const bool vectors = call_bool(dense->compute->call, "compute_v");
-  E *a = room, *q = a + n * n, *zt = q + n * n, *tau = zt + n * n, *work = tau + n;
+  E *a = workspace, *q = a + n * n, *zt = q + n * n, *tau = zt + n * n, *work = tau + n;
   double *d = (double *)(work + 2 * n), *e = d + n;
   dense_load(dense->compute->in[0], index * n * n, n * n, IS_COMPLEX, a);
   for (int64_t i = 0; i < n; i++) { /* the lower triangle counts */

@@ -46,9 +46,9 @@ static situ_status compute_lstsq(struct compute *compute) {
   const situ_shape *rhs = &compute->in[1]->shape;
   const int64_t m = dense.m, n = dense.n, k = dense.k, most = max_i64(m, n);
   const int64_t sides = rhs->dim[rhs->rank - 1];
-  const int64_t room = m * n + (m + n) * sides + k * k;
+  const int64_t workspace = m * n + (m + n) * sides + k * k;
   const int64_t singular = 2 * m * n + k * most + k * k + k * sides + 8 * most;
-  return dense_run(&dense, room + singular, 4.0 * (double)(m * n) * (double)k,
+  return dense_run(&dense, workspace + singular, 4.0 * (double)(m * n) * (double)k,
                    dense.is_complex ? lstsq_one_complex : lstsq_one_real);
 }
 

@@ -67,9 +67,9 @@ static situ_status F(solve_normal)(const struct dense *dense, int64_t sides, dou
 
 /* The solution of the smallest norm: by singular values, of which tiny ones count as 0. */
 static situ_status F(solve_singular)(const struct dense *dense, int64_t sides, E *a, const E *b,
-                                     E *x, E *room) {
+                                     E *x, E *workspace) {
   const int64_t m = dense->m, n = dense->n, k = dense->k, most = max_i64(m, n);
-  E *turned = room, *ut = turned + m * n, *vt = ut + k * most, *t = vt + k * k;
+  E *turned = workspace, *ut = turned + m * n, *vt = ut + k * most, *t = vt + k * k;
   E *work = t + k * sides;
   double *s = (double *)(work + m * n + 4 * k + 2 * most);
   for (int64_t i = 0; i < m * n; i++)
@@ -92,11 +92,11 @@ static situ_status F(solve_singular)(const struct dense *dense, int64_t sides, E
   return NULL;
 }
 
-static situ_status F(lstsq_one)(const struct dense *dense, int64_t index, void *room) {
+static situ_status F(lstsq_one)(const struct dense *dense, int64_t index, void *workspace) {
   const situ_tensor *rhs = dense->compute->in[1];
   const int64_t m = dense->m, n = dense->n, sides = rhs->shape.dim[rhs->shape.rank - 1];
   const double l2 = *(const double *)situ_tensor_data(dense->compute->in[2]);
-  E *a = room, *b = a + m * n, *x = b + m * sides, *rest = x + n * sides;
+  E *a = workspace, *b = a + m * n, *x = b + m * sides, *rest = x + n * sides;
   dense_load(dense->compute->in[0], index * m * n, m * n, IS_COMPLEX, a);
   dense_load(rhs, index * m * sides, m * sides, IS_COMPLEX, b);
   if (call_bool(dense->compute->call, "fast"))

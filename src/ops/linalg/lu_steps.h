@@ -36,9 +36,9 @@ CLONES static bool F(eliminate)(int64_t n, E *restrict a, int64_t *restrict p, b
   return whole;
 }
 
-static situ_status F(lu_one)(const struct dense *dense, int64_t index, void *room) {
+static situ_status F(lu_one)(const struct dense *dense, int64_t index, void *workspace) {
   const int64_t n = dense->n;
-  E *a = room;
+  E *a = workspace;
   int64_t *p = (int64_t *)(void *)(a + n * n);
   bool odd;
   dense_load(dense->compute->in[0], index * n * n, n * n, IS_COMPLEX, a);
@@ -53,9 +53,10 @@ static situ_status F(lu_one)(const struct dense *dense, int64_t index, void *roo
   return NULL;
 }
 
-static situ_status F(log_determinant_one)(const struct dense *dense, int64_t index, void *room) {
+static situ_status F(log_determinant_one)(const struct dense *dense, int64_t index,
+                                          void *workspace) {
   const int64_t n = dense->n;
-  E *a = room;
+  E *a = workspace;
   int64_t *p = (int64_t *)(void *)(a + n * n);
   bool odd;
   dense_load(dense->compute->in[0], index * n * n, n * n, IS_COMPLEX, a);

@@ -100,13 +100,13 @@ static bool make_triangular(int64_t n, number *h, number *zt, struct rotation *t
 }
 
 bool schur_decompose(int64_t n, number *a, number *z, number *work) {
-  number *zt = work, *tau = zt + n * n, *room = tau + n;
-  householder_hessenberg_complex(n, a, tau, room);
-  householder_product_complex(n, n - 2, 1, a, n, tau, n, z, room);
+  number *zt = work, *tau = zt + n * n, *workspace = tau + n;
+  householder_hessenberg_complex(n, a, tau, workspace);
+  householder_product_complex(n, n - 2, 1, a, n, tau, n, z, workspace);
   for (int64_t i = 0; i < n * n; i++) zt[i % n * n + i / n] = z[i];
   for (int64_t i = 2; i < n; i++)
     for (int64_t j = 0; j + 1 < i; j++) a[i * n + j] = 0;
-  if (!make_triangular(n, a, zt, (struct rotation *)(void *)room)) return false;
+  if (!make_triangular(n, a, zt, (struct rotation *)(void *)workspace)) return false;
   for (int64_t i = 0; i < n * n; i++) z[i % n * n + i / n] = zt[i];
   return true;
 }

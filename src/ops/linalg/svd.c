@@ -23,11 +23,11 @@ static situ_status svd_shape(struct call *call) {
 }
 
 /* Of a matrix without elements: any basis, here the unit vectors. */
-static situ_status put_identity(const struct dense *dense, int64_t index, void *room) {
+static situ_status put_identity(const struct dense *dense, int64_t index, void *workspace) {
   for (int output = 1; output < 3; output++) {
     const situ_shape *shape = &dense->compute->out[output]->shape;
     const int64_t size = shape->rank < 2 ? 0 : shape->dim[shape->rank - 1];
-    double *x = room;
+    double *x = workspace;
     for (int64_t i = 0; i < size * size; i++) x[i] = i / size == i % size;
     dense_store(dense, output, index * size * size, size * size, false, x);
   }

@@ -14,23 +14,24 @@ static bool F(is_finite)(const E *x, int64_t count) {
   return finite;
 }
 
-/* Writes the first columns of a basis whose columns are the rows of x. `room` is as large as x. */
+/* Writes the first columns of a basis whose columns are the rows of x. `workspace` is as large as
+ * x. */
 static void F(put_basis)(const struct dense *dense, int output, int64_t index, int64_t size,
-                         int64_t rows, const E *x, E *room) {
-  F(transpose)(rows, size, x, false, room);
-  dense_store(dense, output, index * size * rows, size * rows, IS_COMPLEX, room);
+                         int64_t rows, const E *x, E *workspace) {
+  F(transpose)(rows, size, x, false, workspace);
+  dense_store(dense, output, index * size * rows, size * rows, IS_COMPLEX, workspace);
 }
 
 /* Fills the outputs with NaN. */
-static void F(put_nan)(const struct dense *dense, int64_t index, bool vectors, E *room) {
+static void F(put_nan)(const struct dense *dense, int64_t index, bool vectors, E *workspace) {
   const situ_shape *shapes[] = {&dense->compute->out[0]->shape, &dense->compute->out[1]->shape,
                                 &dense->compute->out[2]->shape};
   for (int output = 0; output < (vectors ? 3 : 1); output++) {
     const situ_shape *shape = shapes[output];
     int64_t count = shape->dim[shape->rank - 1];
     if (output) count *= shape->dim[shape->rank - 2];
-    for (int64_t i = 0; i < count; i++) room[i] = NUMBER(NAN);
-    dense_store(dense, output, index * count, count, IS_COMPLEX, room);
+    for (int64_t i = 0; i < count; i++) workspace[i] = NUMBER(NAN);
+    dense_store(dense, output, index * count, count, IS_COMPLEX, workspace);
   }
 }
 
@@ -63,11 +64,11 @@ bool F(svd_thin)(int64_t m, int64_t n, E *a, double *s, E *ut, E *vt, E *work) {
   return F(decompose)(&x, true);
 }
 
-static situ_status F(svd_one)(const struct dense *dense, int64_t index, void *room) {
+static situ_status F(svd_one)(const struct dense *dense, int64_t index, void *workspace) {
   const int64_t m = dense->m, n = dense->n, k = dense->k, most = max_i64(m, n);
   const bool vectors = call_bool(dense->compute->call, "compute_uv"), flat = m < n;
   const int64_t wide = call_bool(dense->compute->call, "full_matrices") ? most : k;
-  struct F(svd) x = {.m = most, .n = k, .wide = wide, .a = room};
+  struct F(svd) x = {.m = most, .n = k, .wide = wide, .a = workspace};
   x.q = x.a + m * n;
   x.ut = x.q + most * most;
   x.vt = x.ut + (vectors ? most * most : 0);

@@ -2,11 +2,13 @@
  * tridiagonal_steps.h: products and systems of tridiagonal and banded matrices, for one type of
  * elements. No include guard. */
 
-static situ_status F(tridiagonal_matmul_one)(const struct dense *dense, int64_t index, void *room) {
+static situ_status F(tridiagonal_matmul_one)(const struct dense *dense, int64_t index,
+                                             void *workspace) {
   const struct compute *compute = dense->compute;
   const situ_shape *rhs = &compute->in[3]->shape;
   const int64_t n = dense->n, sides = rhs->dim[rhs->rank - 1];
-  E *super = room, *diagonal = super + n, *sub = diagonal + n, *x = sub + n, *y = x + n * sides;
+  E *super = workspace, *diagonal = super + n, *sub = diagonal + n, *x = sub + n,
+    *y = x + n * sides;
   for (int i = 0; i < 3; i++) dense_load(compute->in[i], index * n, n, IS_COMPLEX, super + i * n);
   dense_load(compute->in[3], index * n * sides, n * sides, IS_COMPLEX, x);
   for (int64_t i = 0; i < n; i++)
@@ -77,11 +79,12 @@ static bool F(solve_band)(const struct F(band) * band, const E *sub, bool pivoti
   return true;
 }
 
-static situ_status F(tridiagonal_solve_one)(const struct dense *dense, int64_t index, void *room) {
+static situ_status F(tridiagonal_solve_one)(const struct dense *dense, int64_t index,
+                                            void *workspace) {
   const struct compute *compute = dense->compute;
   const situ_shape *rhs = &compute->in[1]->shape;
   const int64_t n = dense->n, sides = rhs->dim[rhs->rank - 1];
-  E *super = room, *diagonal = super + n, *sub = diagonal + n, *w = sub + n, *x = w + n;
+  E *super = workspace, *diagonal = super + n, *sub = diagonal + n, *w = sub + n, *x = w + n;
   double least = 0;
   dense_load(compute->in[0], index * 3 * n, 3 * n, IS_COMPLEX, super);
   dense_load(compute->in[1], index * n * sides, n * sides, IS_COMPLEX, x);
@@ -103,13 +106,13 @@ static E F(band_element)(const struct dense *dense, const E *a, bool lower, int6
   return a[(lower ? off : dense->m - 1 - off) * dense->n + i];
 }
 
-static situ_status F(banded_solve_one)(const struct dense *dense, int64_t index, void *room) {
+static situ_status F(banded_solve_one)(const struct dense *dense, int64_t index, void *workspace) {
   const struct compute *compute = dense->compute;
   const bool lower = call_bool(compute->call, "lower"),
              adjoint = call_bool(compute->call, "adjoint");
   const situ_shape *out = &compute->out[0]->shape;
   const int64_t n = dense->n, bands = dense->m, sides = out->dim[out->rank - 1];
-  E *a = room, *x = a + bands * n;
+  E *a = workspace, *x = a + bands * n;
   dense_load(compute->in[0], batch_index(out, &compute->in[0]->shape, index) * bands * n, bands * n,
              IS_COMPLEX, a);
   dense_load(compute->in[1], batch_index(out, &compute->in[1]->shape, index) * n * sides, n * sides,

@@ -93,7 +93,7 @@ static double compute_forward(const struct lattice *l) {
 }
 
 /* Log probabilities of the rest of the path after a position, without the position itself. */
-static void compute_backward(const struct lattice *l, double *room) {
+static void compute_backward(const struct lattice *l, double *scratch) {
   for (int64_t t = l->steps - 1; t >= 0; t--) {
     double *at = l->back + t * l->width;
     if (t == l->steps - 1) {
@@ -101,14 +101,14 @@ static void compute_backward(const struct lattice *l, double *room) {
       continue;
     }
     const double *y = l->log_y + (t + 1) * l->classes, *next = l->back + (t + 1) * l->width;
-    for (int64_t u = 0; u < l->width; u++) room[u] = next[u] + y[l->path[u]];
+    for (int64_t u = 0; u < l->width; u++) scratch[u] = next[u] + y[l->path[u]];
     const int32_t blank = (int32_t)l->classes - 1;
     for (int64_t u = 0; u < l->width; u++) {
-      double sum = l->merge || l->path[u] == blank ? room[u] : -INFINITY;
-      if (u + 1 < l->width) sum = ctc_add(sum, room[u + 1]);
+      double sum = l->merge || l->path[u] == blank ? scratch[u] : -INFINITY;
+      if (u + 1 < l->width) sum = ctc_add(sum, scratch[u + 1]);
       if (u + 2 < l->width && l->path[u + 2] != blank &&
           !(l->merge && l->path[u] == l->path[u + 2]))
-        sum = ctc_add(sum, room[u + 2]);
+        sum = ctc_add(sum, scratch[u + 2]);
       at[u] = sum;
     }
   }
@@ -161,7 +161,8 @@ static situ_status make_path(const struct losing *job, int64_t b, struct lattice
   return NULL;
 }
 
-static situ_status lose_one(const struct losing *job, int64_t b, struct lattice *l, double *room) {
+static situ_status lose_one(const struct losing *job, int64_t b, struct lattice *l,
+                            double *scratch) {
   const struct ctc_sizes *s = &job->sizes;
   TRY(make_path(job, b, l));
   l->steps = s->lengths[b];
@@ -182,8 +183,8 @@ static situ_status lose_one(const struct losing *job, int64_t b, struct lattice 
   const double loss = compute_forward(l);
   put(job->loss, job->type, b, loss);
   if (isinf(loss)) return NULL; /* no path: no gradient */
-  compute_backward(l, room);
-  give_gradient(job, l, b, loss, room);
+  compute_backward(l, scratch);
+  give_gradient(job, l, b, loss, scratch);
   return NULL;
 }
 
@@ -198,8 +199,8 @@ static situ_status compute_loss(struct compute *compute) {
   TRY(compute_output(compute, 1, compute->in[0]->shape, &job.gradient));
   memset(job.gradient, 0,
          (size_t)situ_shape_count(compute->in[0]->shape) * situ_type_size(job.type));
-  const size_t room = (size_t)max_i64(widest, s->classes);
-  const size_t cells = (size_t)s->steps * (size_t)(s->classes + 2 * widest) + room + 1;
+  const size_t scratch = (size_t)max_i64(widest, s->classes);
+  const size_t cells = (size_t)s->steps * (size_t)(s->classes + 2 * widest) + scratch + 1;
   double *memory = malloc(cells * sizeof *memory);
   int32_t *path = malloc((size_t)widest * sizeof *path);
   situ_status status = memory && path ? NULL : NO_MEMORY();

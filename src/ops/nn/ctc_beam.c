@@ -188,8 +188,8 @@ static situ_status search_all(const struct searching *job) {
   beam.heap = calloc((size_t)width, sizeof *beam.heap);
   beam.log_y = malloc((size_t)classes * sizeof *beam.log_y);
   bool *taken = malloc((size_t)classes);
-  const bool room = beam.all && beam.best && beam.heap && beam.log_y && taken;
-  situ_status status = room ? NULL : NO_MEMORY();
+  const bool is_allocated = beam.all && beam.best && beam.heap && beam.log_y && taken;
+  situ_status status = is_allocated ? NULL : NO_MEMORY();
   for (int64_t b = 0; !status && b < job->sizes.batch; b++)
     status = search_one(job, &beam, b, taken);
   free(beam.all);

@@ -83,13 +83,13 @@ static situ_status find_argmax(struct call *call, const struct window *w, int32_
 
 /* Saves the argmax for gradients in the same program. */
 static situ_status record_max(struct call *call) {
-  if (!call->awaited) return record_pool(call, &max_pool_kernel);
+  if (!call->saves_result) return record_pool(call, &max_pool_kernel);
   struct window w;
   int32_t argmax;
   TRY(window_pool(call, &call->in[0].shape, &w));
   const struct sizes s = sizes_of(&w);
   const int64_t n = situ_shape_count(call->out[0].shape);
-  TRY(call_keep(call, &s, sizeof s, (size_t)(n * argmax_bytes(&w)), &argmax));
+  TRY(call_save_result(call, &s, sizeof s, (size_t)(n * argmax_bytes(&w)), &argmax));
   return find_argmax(call, &w, call->out[0].slot, argmax);
 }
 
@@ -115,7 +115,7 @@ static situ_status record_argmax(struct call *call) {
 /* The indices of the maxima of input 0: saved by the forward op, else recomputed. */
 static situ_status get_argmax(struct call *call, const struct window *w, int32_t *argmax) {
   const struct sizes s = sizes_of(w);
-  if (call_kept(call, &s, sizeof s, argmax)) return NULL;
+  if (call_find_result(call, &s, sizeof s, argmax)) return NULL;
   const int64_t n = w->n * w->oh * w->ow * w->c;
   int32_t y;
   TRY(call_scratch(call, (size_t)n * situ_type_size(call->in[0].type), &y));
@@ -300,7 +300,7 @@ static const struct op_def op_defs[] = {
                 "[1,3,3,1]=6,6,5,7,8,8,7,8,8 [1,3,3,1]; "
                 "ksize=[1,1,300,1] strides=[1,1,300,1] padding='SAME' [1,1,3,1]=1,5,2 "
                 "[1,1,1,1]=5 [1,1,1,1]",
-     .asks = "MaxPool",
+     .forward_op = "MaxPool",
      .devices = GPU_FLOATING,
      .shape = max_grad_shape,
      .record = record_max_grad,
@@ -319,7 +319,7 @@ static const struct op_def op_defs[] = {
                 "[1,2,2,1]=5,4,7,6 [1,3,3,1]; "
                 "data_format='NCHW' ksize=[1,1,2,2] strides=[1,1,2,2] padding='VALID' "
                 "[1,2,2,2]=1,5,2,5,3,4,0,7 [1,2,1,1]=5,7 [1,2,2,2]",
-     .asks = "MaxPool",
+     .forward_op = "MaxPool",
      .devices = EVERYWHERE,
      .shape = max_grad_grad_shape,
      .record = record_max_grad_grad,

@@ -7,13 +7,15 @@
 #if !T_IS_BOOL
 
 /* The elements from <= k < to of a window that are within 0 <= i < size; it begins at `at` with
- * elements `apart` from each other. */
-#define FROM(at, apart) ((at) < 0 ? (-(at) + (apart)-1) / (apart) : 0)
-#define TO(at, apart, size, k)                                                                \
-  ((at) >= (size)                                                                             \
-       ? 0                                                                                    \
-       : (((size) - (at) + (apart)-1) / (apart) < (k) ? ((size) - (at) + (apart)-1) / (apart) \
-                                                      : (k)))
+ * elements `dilation` from each other. */
+#define WINDOW_STEPS(length, dilation) (((length) + (dilation)-1) / (dilation))
+#define FROM(at, dilation) ((at) < 0 ? WINDOW_STEPS(-(at), dilation) : 0)
+#define TO(at, dilation, size, k)                              \
+  ((at) >= (size)                                              \
+       ? 0                                                     \
+       : (WINDOW_STEPS((size) - (at), dilation) < (k)          \
+              ? WINDOW_STEPS((size) - (at), dilation)          \
+              : (k)))
 
 /* The windows from <= o < to that contain element i; windows have k elements. */
 #define FIRST_WINDOW(i, pad, k, stride) ((i) + (pad) < (k) ? 0 : ((i) + (pad) - (k)) / (stride) + 1)

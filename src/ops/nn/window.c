@@ -35,9 +35,9 @@ static bool is_planes(const struct call *call) {
 }
 
 /* Padding of one dimension: in front, and the number of results. */
-static situ_status pad(const char *padding, int64_t size, int64_t k, int64_t stride, int64_t apart,
-                       const int64_t given[2], int64_t *before, int64_t *count) {
-  const int64_t reach = (k - 1) * apart + 1; /* of the window */
+static situ_status pad(const char *padding, int64_t size, int64_t k, int64_t stride,
+                       int64_t dilation, const int64_t given[2], int64_t *before, int64_t *count) {
+  const int64_t reach = (k - 1) * dilation + 1; /* of the window */
   *before = 0;
   *count = SITU_ANY;
   if (*padding == 'E') *before = given[0];

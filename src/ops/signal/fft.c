@@ -125,7 +125,7 @@ static situ_status need_length(const struct call *call, int dim, int64_t least) 
 static situ_status real_shape_of(struct call *call, bool inverse) {
   const int rank = fft_rank(call);
   int64_t length[SITU_MAX_RANK];
-  unsigned open = 0;
+  unsigned unknown = 0;
   int count = SITU_ANY;
   TRY(need_dimensions(call));
   TRY(need_lengths(call));
@@ -134,12 +134,12 @@ static situ_status real_shape_of(struct call *call, bool inverse) {
   if (type_real(call->in[0].type) != type_real(call->out[0].type))
     return INVALID("Input and output of %s must have the same precision", call->schema->op->name);
   if (out->rank == SITU_ANY) return NULL;
-  TRY(call_sizes(call, 1, length, &count, &open));
+  TRY(call_sizes(call, 1, length, &count, &unknown));
   for (int i = 0; i < rank; i++) {
     const int dim = out->rank - rank + i;
     const bool is_last = i == rank - 1;
     out->dim[dim] = SITU_ANY;
-    if (count == SITU_ANY || open & 1u << i) continue;
+    if (count == SITU_ANY || unknown & 1u << i) continue;
     if (length[i] < 0)
       return INVALID("fft_length[%d] must be >= 0, but got: %lld", i, (long long)length[i]);
     const int64_t bins = length[i] ? length[i] / 2 + 1 : 0;

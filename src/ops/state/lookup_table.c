@@ -167,18 +167,20 @@ static bool grow_column(struct lookup_column *column, int64_t rows) {
 
 /* Allocates space for another entry; if out of memory, the table is unchanged. */
 static bool reserve(struct lookup_table *table) {
-  if (table->n_entries < table->room) return true;
-  const int64_t room =
-      table->n_live > table->room / 2 || !table->room ? max_i64(16, table->room * 2) : table->room;
-  bool *live = realloc(table->live, (size_t)room * sizeof *live);
+  if (table->n_entries < table->capacity) return true;
+  const int64_t capacity = table->n_live > table->capacity / 2 || !table->capacity
+                               ? max_i64(16, table->capacity * 2)
+                               : table->capacity;
+  bool *live = realloc(table->live, (size_t)capacity * sizeof *live);
   if (live) table->live = live;
-  if (!live || !grow_column(&table->keys, room) || !grow_column(&table->values, room)) return false;
-  int64_t *index = calloc((size_t)room * 2, sizeof *index);
+  if (!live || !grow_column(&table->keys, capacity) || !grow_column(&table->values, capacity))
+    return false;
+  int64_t *index = calloc((size_t)capacity * 2, sizeof *index);
   if (!index) return false;
   free(table->index);
   table->index = index;
-  table->index_size = room * 2;
-  table->room = room;
+  table->index_size = capacity * 2;
+  table->capacity = capacity;
   compact(table);
   for (int64_t i = 0; i < table->n_entries; i++) add_to_index(table, i);
   return true;

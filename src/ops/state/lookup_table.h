@@ -31,7 +31,7 @@ struct lookup_table {
   struct lookup_column keys, values;
   bool *live;                           /* by entry: not removed */
   int64_t n_entries, n_live;            /* entries with and without those that were removed */
-  int64_t room;                         /* allocated entries */
+  int64_t capacity;                     /* allocated entries */
   int64_t *index, index_size;           /* entry + 1, or 0; a power of 2, larger than n_entries */
   situ_tensor *empty_key, *deleted_key; /* of LOOKUP_DENSE */
   int64_t n_buckets, n_deleted;         /* of LOOKUP_DENSE, as export and import show them */

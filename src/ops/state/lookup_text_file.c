@@ -18,7 +18,7 @@ enum { LINE_NUMBER = -1, WHOLE_LINE = -2 }; /* instead of an index of a column *
 struct lines {
   struct strbuf text;
   situ_string *items;
-  int64_t count, room;
+  int64_t count, capacity;
 };
 
 /* One column of the table while it is read. */
@@ -37,12 +37,12 @@ struct reader {
 };
 
 static situ_status add_line(struct lines *lines, char *text, size_t length) {
-  if (lines->count == lines->room) {
-    const int64_t room = max_i64(64, lines->room * 2);
-    situ_string *items = realloc(lines->items, (size_t)room * sizeof *items);
+  if (lines->count == lines->capacity) {
+    const int64_t capacity = max_i64(64, lines->capacity * 2);
+    situ_string *items = realloc(lines->items, (size_t)capacity * sizeof *items);
     if (!items) return NO_MEMORY();
     lines->items = items;
-    lines->room = room;
+    lines->capacity = capacity;
   }
   if (length && text[length - 1] == '\r') length--;
   text[length] = '\0';

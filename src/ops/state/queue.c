@@ -215,7 +215,7 @@ static situ_status put_one(const struct compute *compute, struct tuple_queue *qu
 static situ_status find_room(const struct compute *compute, struct tuple_queue *queue,
                              int64_t rows) {
   situ_status status = NULL;
-  if (!compute->patience || rows > queue->capacity) return NULL;
+  if (!compute->wait_limit || rows > queue->capacity) return NULL;
   pthread_mutex_lock(&queue->lock);
   while (!status && !queue->closed && queue->count + rows > queue->capacity)
     status = compute_wait(compute, &queue->changed, &queue->lock, "Enqueue operation");
@@ -237,12 +237,12 @@ situ_status queue_put(const struct compute *compute, struct tuple_queue *queue,
     rows = parts[i]->shape.dim[0];
   }
   TRY(find_room(compute, queue, rows));
-  struct compute patient = *compute;
-  patient.patience = NULL; /* once it has begun, it must end */
+  struct compute unlimited = *compute;
+  unlimited.wait_limit = NULL; /* once it has begun, it must end */
   for (int64_t row = 0; row < rows; row++) {
     struct queue_element *element = NULL;
     TRY(make_element(compute, queue, parts, many, row, &element));
-    const situ_status status = put_one(&patient, queue, element);
+    const situ_status status = put_one(&unlimited, queue, element);
     if (!status) continue;
     queue_free(queue, element);
     return status;

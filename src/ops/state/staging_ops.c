@@ -413,14 +413,14 @@ static situ_status any_shapes(struct call *call) {
   {                                                                                           \
     .name = op, .inputs = in, .outputs = out, .attrs = NAMED more, .python = "", .doc = text, \
     .args = strings AREA, .devices = EVERYWHERE,                                              \
-    .flags = OP_STATEFUL | OP_NO_GRADIENT | OP_ANYWHERE | (kinds), .shape = shaper,           \
+    .flags = OP_STATEFUL | OP_NO_GRADIENT | OP_DEVICE_INPUTS | (kinds), .shape = shaper,      \
     .compute = function                                                                       \
   }
 #define MAP(prefix, order)                                                                      \
   OP_DEF(prefix "Stage", "key:int64 indices:int32 values:fake_dtypes", "",                      \
          " fake_dtypes:list(type)",                                                             \
          "Puts components of the tuple of a key in a staging area" order "; waits for room.",   \
-         KEY INDICES "values: The components to put.\n", OP_BLOCKS | OP_GIVES, op_no_shape,     \
+         KEY INDICES "values: The components to put.\n", OP_BLOCKS | OP_UNBLOCKS, op_no_shape,  \
          compute_map_stage),                                                                    \
       OP_DEF(prefix "Peek", "key:int64 indices:int32", "values:dtypes", "",                     \
              "Reads components of the tuple of a key; waits until the tuple is complete.",      \
@@ -439,7 +439,7 @@ static situ_status any_shapes(struct call *call) {
 
 static const struct op_def op_defs[] = {
     OP_DEF("Stage", "values:dtypes", "", "", "Puts a tuple in a staging area; waits for room.",
-           "values: The components of the tuple.\n", OP_BLOCKS | OP_GIVES, op_no_shape,
+           "values: The components of the tuple.\n", OP_BLOCKS | OP_UNBLOCKS, op_no_shape,
            compute_stage),
     OP_DEF("Unstage", "", "values:dtypes", "", "Takes the oldest tuple; waits for one.", "",
            OP_BLOCKS, any_shapes, compute_unstage),

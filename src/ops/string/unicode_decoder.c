@@ -139,10 +139,10 @@ static uint32_t next_other(struct unicode_decoder *decoder, situ_string text, si
                            bool *is_malformed) {
   unsigned char bytes[4];
   char *from = (char *)(uintptr_t)text.data + *at, *to = (char *)bytes;
-  size_t left = text.length - *at, room = sizeof bytes;
+  size_t left = text.length - *at, capacity = sizeof bytes;
   if (!*at) iconv(decoder->other, NULL, NULL, NULL, NULL);
-  const size_t result = iconv(decoder->other, &from, &left, &to, &room);
-  if (room)
+  const size_t result = iconv(decoder->other, &from, &left, &to, &capacity);
+  if (capacity)
     return malformed(text, at, result == (size_t)-1 && errno == EINVAL ? left : 1, is_malformed);
   *at = text.length - left;
   return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
