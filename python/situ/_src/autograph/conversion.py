@@ -27,6 +27,10 @@ from situ._src.autograph.jumps import put as _put
 from situ._src.framework import keywords
 from situ._src.framework.api import export
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any
+
 # What converted functions call as `ag__`.
 _CALLS = types.SimpleNamespace(
     **{n: v for m in (operators, loops) for n, v in vars(m).items() if not n.startswith("__")}
@@ -387,8 +391,11 @@ def convert(function):
 
 @export("autograph.experimental.set_loop_options")
 def set_loop_options(
-    parallel_iterations=None, swap_memory=None, maximum_iterations=None, shape_invariants=None
-):
+    parallel_iterations: int | None = None,
+    swap_memory: bool | None = None,
+    maximum_iterations: Any = None,
+    shape_invariants: Any = None,
+) -> None:
     """Sets options of the loop over tensors whose body calls it first.
 
     Args:
@@ -403,7 +410,9 @@ def set_loop_options(
 
 
 @export("autograph.to_graph")
-def to_graph(entity, recursive=True, experimental_optional_features=None):
+def to_graph(
+    entity: Any, recursive: bool = True, experimental_optional_features: Any = None
+) -> Any:
     """Returns the function with its control flow converted.
 
     Args:
@@ -420,7 +429,7 @@ def to_graph(entity, recursive=True, experimental_optional_features=None):
 
 
 @export("autograph.to_code")
-def to_code(entity, recursive=True, experimental_optional_features=None):
+def to_code(entity: Any, recursive: bool = True, experimental_optional_features: Any = None) -> Any:
     """Returns the text of the converted function, where `ag__` stands for the functions that situ
     calls.
 
@@ -441,12 +450,12 @@ def to_code(entity, recursive=True, experimental_optional_features=None):
 
 
 @export("autograph.set_verbosity")
-def set_verbosity(level, alsologtostdout=False):
+def set_verbosity(level: Any, alsologtostdout: bool = False) -> None:
     """Does nothing: the conversion logs nothing."""
 
 
 @export("autograph.trace")
-def trace(*args):
+def trace(*args: Any) -> None:
     """Prints its arguments while a function is traced."""
     print(*args)
 

@@ -20,6 +20,10 @@ from situ._src.framework.keywords import unsupported
 from situ._src.training.optimizer import at_once
 from situ._src.variables.variable import Variable, variable
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any, Callable
+
 _ATTRIBUTES = "/.ATTRIBUTES/"
 _VALUE = _ATTRIBUTES + "VARIABLE_VALUE"
 _PLAIN = (
@@ -262,12 +266,12 @@ class CheckpointOptions:
 
     def __init__(
         self,
-        experimental_io_device=None,
-        experimental_enable_async_checkpoint=False,
-        experimental_write_callbacks=None,
-        enable_async=False,
-        experimental_skip_slot_variables=False,
-        experimental_sharding_callback=None,
+        experimental_io_device: Any = None,
+        experimental_enable_async_checkpoint: bool = False,
+        experimental_write_callbacks: Any = None,
+        enable_async: bool = False,
+        experimental_skip_slot_variables: bool = False,
+        experimental_sharding_callback: Any = None,
     ):
         unsupported(
             "tf.train.CheckpointOptions",
@@ -314,7 +318,7 @@ class Checkpoint:
       ValueError: a keyword argument cannot be tracked.
     """
 
-    def __init__(self, root=None, **kwargs):
+    def __init__(self, root: Any = None, **kwargs: Any):
         if root is not None:
             object.__setattr__(self, "_root", root)
         for name, value in kwargs.items():
@@ -342,13 +346,13 @@ class Checkpoint:
         return items
 
     @property
-    def save_counter(self):
+    def save_counter(self) -> Any:
         """A variable that counts calls of `save`."""
         if self._counter is None:
             self._counter = variable(0, dtype="int64", trainable=False, name="save_counter")
         return self._counter
 
-    def write(self, file_prefix, options=None, session=None):
+    def write(self, file_prefix: str, options: Any = None, session: Any = None) -> Any:
         """Writes a checkpoint without numbering it.
 
         Args:
@@ -361,13 +365,13 @@ class Checkpoint:
         """
         options, session = _in_order(options, session)
         prefix = os.fspath(file_prefix)
-        others = {}
+        others: dict = {}
         found = _values(tracked(self, others), session)
         checkpoint_reader.write(prefix, found, {"kind": "objects", "others": json.dumps(others)})
         _call_back(options, prefix)
         return prefix
 
-    def save(self, file_prefix, session=None, options=None):
+    def save(self, file_prefix: str, session: Any = None, options: Any = None) -> Any:
         """Writes a numbered checkpoint and registers it as the latest of its directory.
 
         Args:
@@ -397,7 +401,7 @@ class Checkpoint:
     def sync(self) -> None:
         """Waits until checkpoints are written; `save` and `write` return after that anyway."""
 
-    def read(self, save_path, options=None):
+    def read(self, save_path: str, options: Any = None) -> Any:
         """Restores existing objects now, and objects created later when they are tracked.
 
         Args:
@@ -429,7 +433,7 @@ class Checkpoint:
             deferred_restore.wait(status)
         return status
 
-    def restore(self, save_path, options=None):
+    def restore(self, save_path: str, options: Any = None) -> Any:
         """As `read`, and restores `save_counter`; None restores nothing.
 
         Args:
@@ -477,15 +481,15 @@ class CheckpointManager:
 
     def __init__(
         self,
-        checkpoint,
-        directory,
-        max_to_keep,
-        keep_checkpoint_every_n_hours=None,
-        checkpoint_name="ckpt",
-        step_counter=None,
-        checkpoint_interval=None,
-        init_fn=None,
-        last_checkpoint_step=None,
+        checkpoint: Any,
+        directory: str,
+        max_to_keep: int,
+        keep_checkpoint_every_n_hours: float | None = None,
+        checkpoint_name: str = "ckpt",
+        step_counter: Any = None,
+        checkpoint_interval: Any = None,
+        init_fn: Callable | None = None,
+        last_checkpoint_step: Any = None,
     ):
         if max_to_keep is not None and max_to_keep <= 0:
             raise ValueError(
@@ -508,11 +512,13 @@ class CheckpointManager:
     checkpoint_interval = property(lambda s: s._interval)
 
     @property
-    def latest_checkpoint(self):
+    def latest_checkpoint(self) -> Any:
         """The prefix of the latest checkpoint, or None."""
         return self._kept.paths[-1] if self._kept.items else None
 
-    def save(self, checkpoint_number=None, check_interval=True, options=None):
+    def save(
+        self, checkpoint_number: Any = None, check_interval: bool = True, options: Any = None
+    ) -> Any:
         """Writes a checkpoint and removes old ones.
 
         Args:
@@ -545,7 +551,7 @@ class CheckpointManager:
             checkpoint_state.remove_checkpoint(old)
         return path
 
-    def restore_or_initialize(self):
+    def restore_or_initialize(self) -> Any:
         """Restores the latest checkpoint, or calls `init_fn`.
 
         Returns:

@@ -18,6 +18,10 @@ from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.message_classes import enum_type
 from situ._src.ops.gfile import local_path
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any
+
 _DataType = enum_type("tensorflow.DataType")
 
 
@@ -136,7 +140,7 @@ class CheckpointReader:
         "contrib.framework.load_checkpoint",
     ),
 )
-def load_checkpoint(ckpt_dir_or_file) -> CheckpointReader:
+def load_checkpoint(ckpt_dir_or_file: str) -> CheckpointReader:
     """Opens a checkpoint.
 
     Args:
@@ -161,7 +165,7 @@ def load_checkpoint(ckpt_dir_or_file) -> CheckpointReader:
 
 
 @export("train.list_variables", v1=("train.list_variables", "contrib.framework.list_variables"))
-def list_variables(ckpt_dir_or_file) -> list[tuple[str, list[int]]]:
+def list_variables(ckpt_dir_or_file: str) -> list[tuple[str, list[int]]]:
     """Lists the tensors of a checkpoint.
 
     Args:
@@ -176,7 +180,7 @@ def list_variables(ckpt_dir_or_file) -> list[tuple[str, list[int]]]:
 
 
 @export("train.load_variable", v1=("train.load_variable", "contrib.framework.load_variable"))
-def load_variable(ckpt_dir_or_file, name: str):
+def load_variable(ckpt_dir_or_file: str, name: str) -> Any:
     """Reads a tensor of a checkpoint.
 
     Args:

@@ -23,6 +23,10 @@ from situ._src.ops.gfile import local_path
 from situ._src.variables.partitioned_variable import PartitionedVariable
 from situ._src.variables.variable import Variable, global_variables
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any
+
 _MISSING = (
     "Restoring from checkpoint failed. This is most likely due to a Variable name or "
     "other graph key that is missing from the checkpoint. Please ensure that you have "
@@ -140,23 +144,28 @@ class Saver:
         there is a `var_list` with `defer_build`.
     """
 
+    _tables: dict
+    _saveables: dict
+    _restores: dict
+    _variables: Any
+
     def __init__(
         self,
-        var_list=None,
-        reshape=False,
-        sharded=False,
-        max_to_keep=5,
-        keep_checkpoint_every_n_hours=10000.0,
-        name=None,
-        restore_sequentially=False,
-        saver_def=None,
-        builder=None,
-        defer_build=False,
-        allow_empty=False,
-        write_version=2,
-        pad_step_number=False,
-        save_relative_paths=False,
-        filename=None,
+        var_list: Any = None,
+        reshape: bool = False,
+        sharded: bool = False,
+        max_to_keep: int = 5,
+        keep_checkpoint_every_n_hours: float = 10000.0,
+        name: str | None = None,
+        restore_sequentially: bool = False,
+        saver_def: Any = None,
+        builder: Any = None,
+        defer_build: bool = False,
+        allow_empty: bool = False,
+        write_version: int = 2,
+        pad_step_number: bool = False,
+        save_relative_paths: bool = False,
+        filename: str | None = None,
     ):
         unsupported("tf.train.Saver", builder=(builder, None))
         if write_version not in (0, 1, 2):
@@ -182,7 +191,7 @@ class Saver:
         if not defer_build:
             self.build()
 
-    def build(self):
+    def build(self) -> None:
         """Collects the variables to save.
 
         Raises:
@@ -232,19 +241,19 @@ class Saver:
         return not self._variables and not self._tables and not self._saveables
 
     @property
-    def last_checkpoints(self):
+    def last_checkpoints(self) -> Any:
         """The prefixes of the checkpoints that are kept, the oldest first."""
         return self._kept.paths if self._kept.most else []
 
-    def set_last_checkpoints(self, last_checkpoints):
+    def set_last_checkpoints(self, last_checkpoints: Any) -> None:
         """Sets the prefixes of the checkpoints that are kept."""
         self._kept.items = [(p, 0.0) for p in last_checkpoints]
 
-    def set_last_checkpoints_with_time(self, last_checkpoints_with_time):
+    def set_last_checkpoints_with_time(self, last_checkpoints_with_time: Any) -> None:
         """Sets (prefix, time) of the checkpoints that are kept."""
         self._kept.items = [tuple(i) for i in last_checkpoints_with_time]
 
-    def recover_last_checkpoints(self, checkpoint_paths):
+    def recover_last_checkpoints(self, checkpoint_paths: list[str]) -> None:
         """Continues with the checkpoints of an earlier run."""
         existing = [p for p in checkpoint_paths if state.checkpoint_exists(p)]
         self._kept.items = list(zip(existing, state.get_checkpoint_mtimes(existing)))
@@ -253,11 +262,11 @@ class Saver:
         if self._variables is None:
             raise RuntimeError(f"`build()` should be called before {method} if defer_build==True")
 
-    def as_saver_def(self):
+    def as_saver_def(self) -> Any:
         """Returns the SaverDef, or None if `build` was deferred and not called."""
         return self.saver_def
 
-    def to_proto(self, export_scope: str | None = None):
+    def to_proto(self, export_scope: str | None = None) -> Any:
         """Returns the SaverDef without a name scope, or None if the nodes are not in the scope.
 
         Args:
@@ -274,7 +283,7 @@ class Saver:
         return _scoped(self.saver_def, export_scope, strip_name_scope)
 
     @staticmethod
-    def from_proto(saver_def, import_scope: str | None = None):
+    def from_proto(saver_def: Any, import_scope: str | None = None) -> Any:
         """Returns a saver for nodes of the default graph.
 
         Args:
@@ -314,16 +323,16 @@ class Saver:
 
     def save(
         self,
-        sess,
-        save_path,
-        global_step=None,
-        latest_filename=None,
-        meta_graph_suffix="meta",
-        write_meta_graph=True,
-        write_state=True,
-        strip_default_attrs=False,
-        save_debug_info=False,
-    ):
+        sess: Any,
+        save_path: str,
+        global_step: Any = None,
+        latest_filename: str | None = None,
+        meta_graph_suffix: str = "meta",
+        write_meta_graph: bool = True,
+        write_state: bool = True,
+        strip_default_attrs: bool = False,
+        save_debug_info: bool = False,
+    ) -> Any:
         """Writes a checkpoint and removes old ones.
 
         Args:
@@ -405,7 +414,7 @@ class Saver:
             )
         meta_graph.write(path, made)
 
-    def restore(self, sess, save_path):
+    def restore(self, sess: Any, save_path: str) -> None:
         """Restores the variables from a checkpoint.
 
         Args:
@@ -431,7 +440,7 @@ class Saver:
         logs.info("Restoring parameters from %s", save_path)
         reader = checkpoint_reader.CheckpointReader(save_path)
         feeds, run = {}, []
-        graph = None if sess is None else sess.graph
+        graph: Any = None if sess is None else sess.graph
         for key, var in (
             (k, part) for k, v in self._variables.items() for part in sliced_variables.parts(v)
         ):
@@ -507,15 +516,15 @@ class Saver:
 
     def export_meta_graph(
         self,
-        filename=None,
-        collection_list=None,
-        as_text=False,
-        export_scope=None,
-        clear_devices=False,
-        clear_extraneous_savers=False,
-        strip_default_attrs=False,
-        save_debug_info=False,
-    ):
+        filename: str | None = None,
+        collection_list: list[str] | None = None,
+        as_text: bool = False,
+        export_scope: str | None = None,
+        clear_devices: bool = False,
+        clear_extraneous_savers: bool = False,
+        strip_default_attrs: bool = False,
+        save_debug_info: bool = False,
+    ) -> Any:
         """Writes the default graph with this saver.
 
         Args:

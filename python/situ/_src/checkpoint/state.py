@@ -27,7 +27,7 @@ def _file(folder, name):
 
 
 @export("train.checkpoint_exists", v1="train.checkpoint_exists")
-def checkpoint_exists(checkpoint_prefix) -> bool:
+def checkpoint_exists(checkpoint_prefix: str) -> bool:
     """Returns whether a checkpoint exists.
 
     Args:
@@ -39,11 +39,11 @@ def checkpoint_exists(checkpoint_prefix) -> bool:
 
 @export(v1="train.generate_checkpoint_state_proto")
 def generate_checkpoint_state_proto(
-    save_dir,
-    model_checkpoint_path,
-    all_model_checkpoint_paths=None,
-    all_model_checkpoint_timestamps=None,
-    last_preserved_timestamp=None,
+    save_dir: str,
+    model_checkpoint_path: str,
+    all_model_checkpoint_paths: list[str] | None = None,
+    all_model_checkpoint_timestamps: list[float] | None = None,
+    last_preserved_timestamp: float | None = None,
 ) -> Any:
     """Returns a CheckpointState. Relative paths are relative to the directory if that is relative.
 
@@ -101,13 +101,13 @@ def write(folder, newest, kept, latest_filename=None, times=None, preserved=None
 
 @export("train.update_checkpoint_state", v1="train.update_checkpoint_state")
 def update_checkpoint_state(
-    save_dir,
-    model_checkpoint_path,
-    all_model_checkpoint_paths=None,
-    latest_filename=None,
-    all_model_checkpoint_timestamps=None,
-    last_preserved_timestamp=None,
-):
+    save_dir: str,
+    model_checkpoint_path: str,
+    all_model_checkpoint_paths: list[str] | None = None,
+    latest_filename: str | None = None,
+    all_model_checkpoint_timestamps: list[float] | None = None,
+    last_preserved_timestamp: float | None = None,
+) -> None:
     """Writes the state file of a directory.
 
     Args:
@@ -133,7 +133,7 @@ def _whole(folder, path):
 
 
 @export("train.get_checkpoint_state", v1="train.get_checkpoint_state")
-def get_checkpoint_state(checkpoint_dir, latest_filename: str | None = None) -> Any:
+def get_checkpoint_state(checkpoint_dir: str, latest_filename: str | None = None) -> Any:
     """Reads the state file of a directory.
 
     Args:
@@ -173,7 +173,7 @@ def get_checkpoint_state(checkpoint_dir, latest_filename: str | None = None) -> 
 @export(
     "train.latest_checkpoint", v1=("train.latest_checkpoint", "contrib.framework.latest_checkpoint")
 )
-def latest_checkpoint(checkpoint_dir, latest_filename: str | None = None) -> str | None:
+def latest_checkpoint(checkpoint_dir: str, latest_filename: str | None = None) -> str | None:
     """Returns the prefix of the latest checkpoint of a directory, or None.
 
     Args:
@@ -187,7 +187,7 @@ def latest_checkpoint(checkpoint_dir, latest_filename: str | None = None) -> str
 
 
 @export(v1=("train.get_checkpoint_mtimes", "train.get_checkpoint_mtimes"))
-def get_checkpoint_mtimes(checkpoint_prefixes) -> list[float]:
+def get_checkpoint_mtimes(checkpoint_prefixes: list[str]) -> list[float]:
     """Returns the modification times of checkpoints that exist.
 
     Args:
@@ -201,7 +201,9 @@ def get_checkpoint_mtimes(checkpoint_prefixes) -> list[float]:
 
 
 @export(v1="train.remove_checkpoint")
-def remove_checkpoint(checkpoint_prefix, checkpoint_format_version=None, meta_graph_suffix="meta"):
+def remove_checkpoint(
+    checkpoint_prefix: str, checkpoint_format_version: Any = None, meta_graph_suffix: str = "meta"
+) -> None:
     """Removes the files of a checkpoint, the index first, so that an interruption leaves no
     incomplete one.
 

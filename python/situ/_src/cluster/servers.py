@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """servers.py: tf.train.ClusterSpec, tf.train.Server and cluster resolvers."""
 
+from __future__ import annotations
+
 import collections
 import json
 import os
@@ -11,12 +13,16 @@ from situ._src.framework import errors, style
 from situ._src.framework.api import export
 from situ._src.framework.protos import ConfigProto
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any
+
 
 @export("train.ClusterSpec", "python.training.server_lib.ClusterSpec")
 class ClusterSpec:
     """The tasks of each job of a cluster and their addresses."""
 
-    def __init__(self, cluster):
+    def __init__(self, cluster: Any):
         if isinstance(cluster, ClusterSpec):
             cluster = cluster.as_dict()
         if isinstance(cluster, ClusterDef):
@@ -42,7 +48,7 @@ class ClusterSpec:
 
     jobs = property(lambda s: sorted(s._jobs))
 
-    def as_dict(self):
+    def as_dict(self) -> dict:
         """Returns job -> list of addresses, or a dictionary where task indices have gaps."""
         return {
             job: [tasks[i] for i in sorted(tasks)]
@@ -51,7 +57,7 @@ class ClusterSpec:
             for job, tasks in self._jobs.items()
         }
 
-    def as_cluster_def(self):
+    def as_cluster_def(self) -> Any:
         """Returns a ClusterDef."""
         return ClusterDef(job=[JobDef(name=job, tasks=self._jobs[job]) for job in self.jobs])
 
@@ -60,22 +66,22 @@ class ClusterSpec:
             raise ValueError(f"No such job in cluster: {job!r}")
         return self._jobs[job]
 
-    def num_tasks(self, job_name):
+    def num_tasks(self, job_name: str) -> int:
         return len(self._tasks(job_name))
 
-    def task_indices(self, job_name):
+    def task_indices(self, job_name: str) -> list:
         return sorted(self._tasks(job_name))
 
-    def items_of(self, job_name):
+    def items_of(self, job_name: str) -> list:
         return sorted(self._tasks(job_name).items())
 
-    def task_address(self, job_name, task_index):
+    def task_address(self, job_name: str, task_index: int) -> Any:
         tasks = self._tasks(job_name)
         if task_index not in tasks:
             raise ValueError(f"No task with index {task_index!r} in job {job_name!r}")
         return tasks[task_index]
 
-    def job_tasks(self, job_name):
+    def job_tasks(self, job_name: str) -> Any:
         tasks = self._tasks(job_name)
         return [tasks.get(i) for i in range(max(tasks) + 1)] if tasks else []
 
@@ -114,12 +120,12 @@ class Server:
 
     def __init__(
         self,
-        server_or_cluster_def,
-        job_name=None,
-        task_index=None,
-        protocol=None,
-        config=None,
-        start=True,
+        server_or_cluster_def: Any,
+        job_name: str | None = None,
+        task_index: int | None = None,
+        protocol: str | None = None,
+        config: Any = None,
+        start: bool = True,
     ):
         given = server_or_cluster_def
         if isinstance(given, ServerDef):
@@ -145,7 +151,7 @@ class Server:
             self.start()
 
     @property
-    def server_def(self):
+    def server_def(self) -> Any:
         """The ServerDef of the server."""
         job, index = self.task
         return ServerDef(
@@ -159,11 +165,11 @@ class Server:
     address = property(lambda s: s._address)
 
     @property
-    def target(self):
+    def target(self) -> str:
         """The target for tf.Session."""
         return f"grpc://{self._address}"
 
-    def describe(self):
+    def describe(self) -> dict:
         """Returns the tasks of the cluster in the form that sessions need."""
         return {
             "task": self.task,
@@ -174,7 +180,7 @@ class Server:
             },
         }
 
-    def config_of(self, config):
+    def config_of(self, config: Any) -> Any:
         """Returns the options of a session, or else those of the server."""
         if config is None or self._config is None:
             return config or self._config
@@ -186,18 +192,18 @@ class Server:
             result.device_count[kind] = count  # the devices are those of the server
         return result
 
-    def start(self):
+    def start(self) -> None:
         """Starts to accept connections; does not wait for other tasks."""
         if self.group is not None:
             return
         known = [a for j in self._spec.jobs for _, a in self._spec.items_of(j)]
         service.start(self, self._address, known)
 
-    def started(self, address, group):
+    def started(self, address: str, group: Any) -> None:
         """Called when the server accepts connections."""
         self._address, self.group = address, group
 
-    def join(self):
+    def join(self) -> None:
         """Blocks until the tasks that run a program have started and ended, and so at least one;
         forever without such tasks. Parameter servers, evaluators and tasks that are in join
         themselves run no program. A task that was killed has SITU_CLUSTER_TIMEOUT seconds to start
@@ -211,7 +217,7 @@ class Server:
         task_states.wait_for_programs(service.watchers_of(others), links.patience())
 
     @staticmethod
-    def create_local_server(config=None, start=True):
+    def create_local_server(config: Any = None, start: bool = True) -> Any:
         """Creates a server of a cluster with this process alone: the job "local" in TensorFlow 1,
         "localhost" in TensorFlow 2."""
         job = "local" if style.is_graph_program() else "localhost"
@@ -219,7 +225,13 @@ class Server:
 
 
 @export("test.create_local_cluster", "python.framework.test_util.create_local_cluster")
-def create_local_cluster(num_workers, num_ps, protocol="grpc", worker_config=None, ps_config=None):
+def create_local_cluster(
+    num_workers: int,
+    num_ps: int,
+    protocol: str = "grpc",
+    worker_config: Any = None,
+    ps_config: Any = None,
+) -> Any:
     """Starts the servers of a cluster in this process.
 
     Args:
@@ -270,16 +282,22 @@ def _url(address, rpc_layer):
 class ClusterResolver:
     """Base class of cluster resolvers."""
 
-    task_type = task_id = rpc_layer = None
+    task_type: str | None = None
+    task_id: int | None = None
+    rpc_layer: str | None = None
     environment = ""
 
-    def cluster_spec(self):
+    def cluster_spec(self) -> Any:
         raise NotImplementedError
 
-    def master(self, task_type=None, task_id=None, rpc_layer=None):
+    def master(
+        self, task_type: str | None = None, task_id: int | None = None, rpc_layer: str | None = None
+    ) -> Any:
         raise NotImplementedError
 
-    def num_accelerators(self, task_type=None, task_id=None, config_proto=None):
+    def num_accelerators(
+        self, task_type: str | None = None, task_id: int | None = None, config_proto: Any = None
+    ) -> Any:
         """Returns the number of accelerators by type.
 
         Args:
@@ -316,13 +334,13 @@ class SimpleClusterResolver(ClusterResolver):
 
     def __init__(
         self,
-        cluster_spec,
-        master="",
-        task_type=None,
-        task_id=None,
-        environment="",
-        num_accelerators=None,
-        rpc_layer=None,
+        cluster_spec: Any,
+        master: str = "",
+        task_type: str | None = None,
+        task_id: int | None = None,
+        environment: str = "",
+        num_accelerators: int | None = None,
+        rpc_layer: str | None = None,
     ):
         if not isinstance(cluster_spec, ClusterSpec):
             raise TypeError("cluster_spec must be a `tf.train.ClusterSpec`.")
@@ -330,17 +348,21 @@ class SimpleClusterResolver(ClusterResolver):
         self.task_type, self.task_id = task_type, task_id
         self.environment, self.rpc_layer = environment, rpc_layer
 
-    def cluster_spec(self):
+    def cluster_spec(self) -> Any:
         return self._spec
 
-    def master(self, task_type=None, task_id=None, rpc_layer=None):
+    def master(
+        self, task_type: str | None = None, task_id: int | None = None, rpc_layer: str | None = None
+    ) -> Any:
         """Returns the address of the master, or of a task, with the protocol if there is one."""
         address = self._master
         if task_type is not None and task_id is not None:
             address = self._spec.task_address(task_type, task_id)
         return _url(address, rpc_layer or self.rpc_layer)
 
-    def num_accelerators(self, task_type=None, task_id=None, config_proto=None):
+    def num_accelerators(
+        self, task_type: str | None = None, task_id: int | None = None, config_proto: Any = None
+    ) -> Any:
         """Returns the number of accelerators that was given, or {}."""
         del task_type, task_id, config_proto  # the number was given
         return {} if self._accelerators is None else self._accelerators
@@ -355,7 +377,15 @@ class TFConfigClusterResolver(ClusterResolver):
       environment: a string, for programs.
     """
 
-    def __init__(self, task_type=None, task_id=None, rpc_layer=None, environment=None):
+    _jobs: dict
+
+    def __init__(
+        self,
+        task_type: str | None = None,
+        task_id: int | None = None,
+        rpc_layer: str | None = None,
+        environment: Any = None,
+    ):
         found = processes.environment_task()
         config = json.loads(os.environ.get("TF_CONFIG") or "{}")
         self._jobs, job, index = found or ({}, None, None)
@@ -364,10 +394,12 @@ class TFConfigClusterResolver(ClusterResolver):
         self.rpc_layer = config.get("rpc_layer") if rpc_layer is None else rpc_layer
         self.environment, self._master = environment, config.get("session_master")
 
-    def cluster_spec(self):
+    def cluster_spec(self) -> Any:
         return ClusterSpec(self._jobs)
 
-    def master(self, task_type=None, task_id=None, rpc_layer=None):
+    def master(
+        self, task_type: str | None = None, task_id: int | None = None, rpc_layer: str | None = None
+    ) -> Any:
         """Returns the address of a task, by default this one; "" if there is no other."""
         if self._master is not None:
             return self._master
@@ -378,7 +410,9 @@ class TFConfigClusterResolver(ClusterResolver):
         address = self.cluster_spec().task_address(task_type, task_id)
         return _url(address, self.rpc_layer if rpc_layer is None else rpc_layer)
 
-    def num_accelerators(self, task_type=None, task_id=None, config_proto=None):
+    def num_accelerators(
+        self, task_type: str | None = None, task_id: int | None = None, config_proto: Any = None
+    ) -> Any:
         """Returns the number of accelerators of a task by type, by default of this one."""
         task_type = self.task_type if task_type is None else task_type
         task_id = self.task_id if task_id is None else task_id

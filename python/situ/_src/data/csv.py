@@ -2,6 +2,8 @@
 """csv.py: make_csv_dataset, make_batched_features_dataset and TFRecordWriter of
 tf.data.experimental."""
 
+from __future__ import annotations
+
 import collections
 import csv
 import gzip
@@ -16,15 +18,19 @@ from situ._src.framework.api import export
 from situ._src.ops import tf_record
 from situ._src.ops.gfile import glob
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any
+
 
 @export("data.experimental.TFRecordWriter")
 class TFRecordWriter:
     """Writes a data set of strings to a TFRecord file."""
 
-    def __init__(self, filename, compression_type=None):
+    def __init__(self, filename: str, compression_type: Any = None):
         self._filename, self._kind = filename, compression_type
 
-    def write(self, dataset):
+    def write(self, dataset: Any) -> None:
         """Writes all elements."""
         name = self._filename
         name = name.numpy().decode() if hasattr(name, "numpy") else os.fspath(name)
@@ -37,22 +43,22 @@ class TFRecordWriter:
     "data.experimental.make_batched_features_dataset", "contrib.data.make_batched_features_dataset"
 )
 def make_batched_features_dataset(
-    file_pattern,
-    batch_size,
-    features,
-    reader=None,
-    label_key=None,
-    reader_args=None,
-    num_epochs=None,
-    shuffle=True,
-    shuffle_buffer_size=10000,
-    shuffle_seed=None,
-    prefetch_buffer_size=None,
-    reader_num_threads=None,
-    parser_num_threads=None,
-    sloppy_ordering=False,
-    drop_final_batch=False,
-):
+    file_pattern: Any,
+    batch_size: int | None,
+    features: Any,
+    reader: Any = None,
+    label_key: Any = None,
+    reader_args: Any = None,
+    num_epochs: int | None = None,
+    shuffle: bool = True,
+    shuffle_buffer_size: int = 10000,
+    shuffle_seed: Any = None,
+    prefetch_buffer_size: int | None = None,
+    reader_num_threads: Any = None,
+    parser_num_threads: Any = None,
+    sloppy_ordering: bool = False,
+    drop_final_batch: bool = False,
+) -> Any:
     """Creates a data set of batches of parsed tf.Example records: a dictionary of features, or a
     pair with the label. The order is deterministic, also if `sloppy_ordering`."""
     del sloppy_ordering  # the order is always deterministic
@@ -112,28 +118,28 @@ def _open_text(name, encoding, compression_type):
 
 @export("data.experimental.make_csv_dataset")
 def make_csv_dataset(
-    file_pattern,
-    batch_size,
-    column_names=None,
-    column_defaults=None,
-    label_name=None,
-    select_columns=None,
-    field_delim=",",
-    use_quote_delim=True,
-    na_value="",
-    header=True,
-    num_epochs=None,
-    shuffle=True,
-    shuffle_buffer_size=10000,
-    shuffle_seed=None,
-    prefetch_buffer_size=None,
-    num_parallel_reads=None,
-    sloppy=False,
-    num_rows_for_inference=100,
-    compression_type=None,
-    ignore_errors=False,
-    encoding="utf-8",
-):
+    file_pattern: Any,
+    batch_size: int | None,
+    column_names: Any = None,
+    column_defaults: Any = None,
+    label_name: Any = None,
+    select_columns: Any = None,
+    field_delim: str = ",",
+    use_quote_delim: bool = True,
+    na_value: str = "",
+    header: bool = True,
+    num_epochs: int | None = None,
+    shuffle: bool = True,
+    shuffle_buffer_size: int = 10000,
+    shuffle_seed: Any = None,
+    prefetch_buffer_size: int | None = None,
+    num_parallel_reads: int | None = None,
+    sloppy: bool = False,
+    num_rows_for_inference: int = 100,
+    compression_type: Any = None,
+    ignore_errors: bool = False,
+    encoding: str = "utf-8",
+) -> Any:
     """Creates a data set of batches of the columns of CSV files: a dictionary of vectors, or a pair
     with the label. Rows of `num_parallel_reads` files are interleaved, 1 by default; their order is
     deterministic, also if `sloppy`."""
@@ -142,7 +148,7 @@ def make_csv_dataset(
 
     patterns = file_pattern if isinstance(file_pattern, (list, tuple)) else [file_pattern]
     files = sorted(f for p in patterns for f in (glob(p) or [p]))
-    quote = csv.QUOTE_MINIMAL if use_quote_delim else csv.QUOTE_NONE
+    quote: Any = csv.QUOTE_MINIMAL if use_quote_delim else csv.QUOTE_NONE
     with _open_text(files[0], encoding, compression_type) as file:
         lines = csv.reader(file, delimiter=field_delim, quoting=quote)
         first = next(lines, None)

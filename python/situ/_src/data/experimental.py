@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """experimental.py: tf.data.experimental and tf.contrib.data."""
 
+from __future__ import annotations
+
 import _situ
 from situ._src.data import iterators, native
 from situ._src.data.dataset import (
@@ -19,6 +21,10 @@ from situ._src.framework.api import BOTH, OPS, export
 from situ._src.framework.nest import DATA
 from situ._src.framework.type_spec import TensorSpec
 from situ._src.ops.array_ops import convert_to_tensor
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any
 
 for _prefix in ("data.", "data.experimental.", "contrib.data."):
     BOTH[_prefix + "AUTOTUNE"] = AUTOTUNE
@@ -127,7 +133,7 @@ def assert_cardinality(expected_cardinality):
 
 
 @export("data.experimental.get_structure")
-def get_structure(dataset_or_iterator):
+def get_structure(dataset_or_iterator: Any) -> Any:
     """Returns the element spec.
 
     Args:
@@ -137,7 +143,7 @@ def get_structure(dataset_or_iterator):
 
 
 @export("data.experimental.at")
-def at(dataset, index):
+def at(dataset: Any, index: int) -> Any:
     """Returns the element at an index.
 
     Args:
@@ -157,7 +163,7 @@ def at(dataset, index):
 
 
 @export("data.experimental.from_list")
-def from_list(elements, name=None):
+def from_list(elements: Any, name: str | None = None) -> Any:
     """Creates a data set of the elements of a list.
 
     Args:
@@ -236,7 +242,7 @@ BOTH["data.experimental.SHARD_HINT"] = SHARD_HINT
 
 
 @export("data.experimental.RandomDataset")
-def random_dataset(seed=None):
+def random_dataset(seed: int | None = None) -> Any:
     """Creates an endless data set of random int64; see Dataset.random.
 
     Args:
@@ -246,12 +252,12 @@ def random_dataset(seed=None):
 
 
 @export("data.experimental.enable_debug_mode")
-def enable_debug_mode():
+def enable_debug_mode() -> None:
     """Has no effect: functions of data sets are always traced."""
 
 
 @export("data.experimental.to_variant")
-def to_variant(dataset):
+def to_variant(dataset: Any) -> Any:
     """Returns the handle of a data set as a tensor.
 
     Args:
@@ -261,7 +267,7 @@ def to_variant(dataset):
 
 
 @export("data.experimental.from_variant")
-def from_variant(variant, structure):
+def from_variant(variant: Any, structure: Any) -> Any:
     """Creates a data set from the handle of `to_variant`.
 
     Args:
@@ -272,7 +278,7 @@ def from_variant(variant, structure):
 
 
 @export("data.experimental.pad_to_cardinality")
-def pad_to_cardinality(cardinality, mask_key="valid"):
+def pad_to_cardinality(cardinality: Any, mask_key: str = "valid") -> Any:
     """Returns a transformation that adds elements of zeros until there are `cardinality`.
 
     Args:
@@ -301,7 +307,9 @@ def pad_to_cardinality(cardinality, mask_key="valid"):
 
 
 @export("data.experimental.parse_example_dataset")
-def parse_example_dataset(features, num_parallel_calls=1, deterministic=None):
+def parse_example_dataset(
+    features: Any, num_parallel_calls: int = 1, deterministic: bool | None = None
+) -> Any:
     """Returns a transformation that parses batches of serialized tf.Example records.
 
     Args:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """grouping.py: Dataset.group_by_window, bucket_by_sequence_length and unique."""
 
+from __future__ import annotations
+
 from situ._src.autograph.conversion import convert
 from situ._src.data.dataset import Dataset
 from situ._src.data.structure import DatasetSpec
@@ -9,6 +11,10 @@ from situ._src.framework.graph import get_default_graph
 from situ._src.framework.nest import DATA, PARTS
 from situ._src.framework.type_spec import TensorSpec
 from situ._src.ops.array_ops import convert_to_tensor
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any, Callable
 
 
 def _scalar(value, name):
@@ -172,7 +178,7 @@ class Reducer:
       finalize_func: A function of the last state that returns the result.
     """
 
-    def __init__(self, init_func, reduce_func, finalize_func):
+    def __init__(self, init_func: Callable, reduce_func: Callable, finalize_func: Callable):
         self._functions = init_func, reduce_func, finalize_func
 
     init_func = property(lambda s: s._functions[0])
@@ -181,7 +187,7 @@ class Reducer:
 
 
 @export("data.experimental.group_by_reducer", "contrib.data.group_by_reducer")
-def group_by_reducer(key_func, reducer):
+def group_by_reducer(key_func: Callable, reducer: Any) -> Any:
     """Returns a transformation that reduces the elements of each key to one.
 
     Args:

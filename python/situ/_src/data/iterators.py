@@ -2,6 +2,8 @@
 """iterators.py: iterators over data sets: Python iterators in eager mode, handles and nodes in
 graphs."""
 
+from __future__ import annotations
+
 import atexit
 import weakref
 
@@ -23,6 +25,14 @@ from situ._src.framework.tensor_shape import as_shape
 from situ._src.framework.type_spec import SparseTensorSpec, TensorSpec, TypeSpec
 from situ._src.ops.array_ops import convert_to_tensor, op
 from situ._src.ops.random_ops import get_seed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import (
+        Any,
+        Sequence,
+        TensorLike,
+    )
 
 _live: weakref.WeakSet = weakref.WeakSet()
 
@@ -217,18 +227,18 @@ class IteratorSpec(TypeSpec):
 
     dtype, shape = as_dtype("resource"), as_shape([])
 
-    def __init__(self, element_spec):
+    def __init__(self, element_spec: Any):
         self.element_spec = element_spec
 
     value_type = property(lambda s: OwnedIterator)
     _situ_tensors_ = property(lambda s: [TensorSpec([], "resource")])
 
     @staticmethod
-    def from_value(value):
+    def from_value(value: TensorLike) -> Any:
         """Returns the spec of an iterator."""
         return IteratorSpec(value.element_spec)
 
-    def is_compatible_with(self, spec_or_value):
+    def is_compatible_with(self, spec_or_value: Any) -> Any:
         """Returns whether an iterator, or every one of another spec, can match this spec."""
         other = getattr(spec_or_value, "element_spec", None)
         mine, theirs = PARTS.flatten(self.element_spec), PARTS.flatten(other)
@@ -236,11 +246,11 @@ class IteratorSpec(TypeSpec):
             a.is_compatible_with(b) for a, b in zip(mine, theirs)
         )
 
-    def most_specific_common_supertype(self, others):
+    def most_specific_common_supertype(self, others: Sequence) -> Any:
         """Returns this spec if the others are equal; otherwise None."""
         return self if all(other == self for other in others) else None
 
-    def is_subtype_of(self, other):
+    def is_subtype_of(self, other: object) -> Any:
         """Returns whether the other spec is equal."""
         return self == other
 
@@ -277,7 +287,7 @@ class NumpyIterator:
       dataset: a tf.data.Dataset.
     """
 
-    def __init__(self, dataset):
+    def __init__(self, dataset: Any):
         for spec in DATA.flatten(dataset.element_spec):
             if isinstance(spec, DatasetSpec):
                 raise TypeError(
@@ -294,11 +304,11 @@ class NumpyIterator:
 
     next = __next__
 
-    def save(self):
+    def save(self) -> Any:
         """Returns the position of the iterator, for `restore`."""
         return self._iterator.save()
 
-    def restore(self, state):
+    def restore(self, state: dict | None) -> Any:
         """Continues at a position that `save` returned."""
         return self._iterator.restore(state)
 
@@ -307,7 +317,7 @@ class NumpyIterator:
 
 
 @export("data.experimental.get_next_as_optional")
-def get_next_as_optional(iterator):
+def get_next_as_optional(iterator: Any) -> Any:
     """Returns the next element of an iterator as a tf.experimental.Optional."""
     return iterator.get_next_as_optional()
 
@@ -394,7 +404,7 @@ def _with_classes(spec, output_classes):
 class Iterator:
     """An iterator of a graph: a handle and nodes that take elements."""
 
-    def __init__(self, handle, initializer, spec):
+    def __init__(self, handle: str, initializer: Any, spec: Any):
         self._iterator_resource, self._initializer, self.element_spec = handle, initializer, spec
         self._string_handle = self._make_string_handle()
 
@@ -402,17 +412,24 @@ class Iterator:
         return op("IteratorToStringHandle", self._iterator_resource)
 
     @staticmethod
-    def from_structure(output_types, output_shapes=None, shared_name=None, output_classes=None):
+    def from_structure(
+        output_types: Any,
+        output_shapes: Any = None,
+        shared_name: str | None = None,
+        output_classes: Any = None,
+    ) -> Any:
         spec = _with_classes(_spec(output_types, output_shapes), output_classes)
         return Iterator(op("IteratorV2", shared_name=shared_name or "", **_attrs(spec)), None, spec)
 
     @staticmethod
-    def from_string_handle(string_handle, output_types, output_shapes=None, output_classes=None):
+    def from_string_handle(
+        string_handle: Any, output_types: Any, output_shapes: Any = None, output_classes: Any = None
+    ) -> Any:
         spec = _with_classes(_spec(output_types, output_shapes), output_classes)
         return Iterator(op("IteratorFromStringHandleV2", string_handle, **_attrs(spec)), None, spec)
 
     @property
-    def initializer(self):
+    def initializer(self) -> Any:
         if self._initializer is None:
             raise ValueError(
                 "The iterator does not have an initializer. This means it was likely "
@@ -422,7 +439,7 @@ class Iterator:
             )
         return self._initializer
 
-    def make_initializer(self, dataset, name=None):
+    def make_initializer(self, dataset: Any, name: str | None = None) -> Any:
         """Returns an operation that starts the iterator with a data set."""
         DATA.assert_same(self.element_spec, dataset.element_spec)
         mine, other = DATA.flatten(self.element_spec), DATA.flatten(dataset.element_spec)
@@ -446,15 +463,15 @@ class Iterator:
             name=name or "make_initializer",
         )
 
-    def get_next(self, name=None):
+    def get_next(self, name: str | None = None) -> Any:
         """Returns the next element in each run."""
         return _next_node(self._iterator_resource, self.element_spec, name)
 
-    def get_next_as_optional(self):
+    def get_next_as_optional(self) -> Any:
         """Returns the next element as a tf.experimental.Optional."""
         return next_optional(self)
 
-    def string_handle(self, name=None):
+    def string_handle(self, name: str | None = None) -> Any:
         """Returns a string tensor that from_string_handle accepts; without a name always the
         same."""
         if name is not None:
@@ -526,7 +543,7 @@ def _refuse_state(tensors):
 
 
 @export("compat.v1.data.make_one_shot_iterator", v1="data.make_one_shot_iterator")
-def make_one_shot_iterator(dataset):
+def make_one_shot_iterator(dataset: Any) -> Any:
     """Creates an iterator that needs no initialization."""
     if _situ.current_graph() is None and _situ.executing_eagerly():
         return iter(dataset)
@@ -544,7 +561,7 @@ def make_one_shot_iterator(dataset):
 
 
 @export("compat.v1.data.make_initializable_iterator", v1="data.make_initializable_iterator")
-def make_initializable_iterator(dataset, shared_name=None):
+def make_initializable_iterator(dataset: Any, shared_name: str | None = None) -> Any:
     """Creates an iterator that its initializer starts."""
     if _situ.current_graph() is None and _situ.executing_eagerly():
         raise RuntimeError(
@@ -579,7 +596,7 @@ class IteratorSaveable(SaveableObject):
 
 
 @export("data.experimental.make_saveable_from_iterator")
-def make_saveable_from_iterator(iterator, external_state_policy=None):
+def make_saveable_from_iterator(iterator: Any, external_state_policy: Any = None) -> Any:
     """Returns an object that makes a tf.compat.v1.train.Saver save the position of an iterator.
 
     Args:
@@ -604,24 +621,24 @@ def make_saveable_from_iterator(iterator, external_state_policy=None):
 
 
 @export(v1="data.get_output_types")
-def get_output_types(dataset_or_iterator):
+def get_output_types(dataset_or_iterator: Any) -> Any:
     """Returns the types of the components of an element."""
     return dataset_or_iterator.output_types
 
 
 @export(v1="data.get_output_shapes")
-def get_output_shapes(dataset_or_iterator):
+def get_output_shapes(dataset_or_iterator: Any) -> Any:
     """Returns the shapes of the components of an element."""
     return dataset_or_iterator.output_shapes
 
 
 @export(v1="data.get_output_classes")
-def get_output_classes(dataset_or_iterator):
+def get_output_classes(dataset_or_iterator: Any) -> Any:
     """Returns the classes of the components of an element."""
     return dataset_or_iterator.output_classes
 
 
 @export("contrib.eager.Iterator", "contrib.eager.python.tfe.Iterator")
-def eager_iterator(dataset):
+def eager_iterator(dataset: Any) -> Any:
     """An iterator of eager style."""
     return iter(dataset)

@@ -2,9 +2,15 @@
 """options.py: tf.data.Options: options with checked types. situ ignores those about threads and
 optimization."""
 
+from __future__ import annotations
+
 import enum
 
 from situ._src.framework.api import export
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any
 
 
 @export("data.experimental.AutotuneAlgorithm")
@@ -201,7 +207,7 @@ class Options(OptionsBase):
         "experimental_deterministic": "deterministic",
     }
 
-    def merge(self, options):
+    def merge(self, options: Any) -> Any:
         """Returns these options, overridden by those that are set in others.
 
         Args:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """save_load.py: Dataset.save, load, snapshot, rebatch and ragged_batch."""
 
+from __future__ import annotations
+
 import json
 import os
 import time
@@ -21,6 +23,10 @@ from situ._src.framework.tensor import constant_value
 from situ._src.framework.type_spec import SparseTensorSpec, TensorSpec
 from situ._src.ops.array_ops import convert_to_tensor
 from situ._src.ops.ragged_tensor_spec import RaggedTensorSpec
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any, Callable, DTypeLike
 
 _FILE = "dataset.safetensors"
 
@@ -216,7 +222,13 @@ def _check_spec(given, saved):
 
 
 @export("data.experimental.load")
-def load(path, element_spec=None, compression=None, reader_func=None, wait=False):
+def load(
+    path: str,
+    element_spec: Any = None,
+    compression: int | None = None,
+    reader_func: Callable | None = None,
+    wait: bool = False,
+) -> Any:
     """Creates a data set of the elements that `save` wrote.
 
     Args:
@@ -294,13 +306,24 @@ Dataset.snapshot = _snapshot
 
 
 @export("data.experimental.save")
-def _save(dataset, path, compression=None, shard_func=None, checkpoint_args=None):
+def _save(
+    dataset: Any,
+    path: str,
+    compression: int | None = None,
+    shard_func: Callable | None = None,
+    checkpoint_args: Any = None,
+) -> None:
     """Writes the elements of a data set; see Dataset.save."""
     dataset.save(path, compression, shard_func, checkpoint_args)
 
 
 @export("data.experimental.snapshot")
-def snapshot(path, compression="AUTO", reader_func=None, shard_func=None):
+def snapshot(
+    path: str,
+    compression: str = "AUTO",
+    reader_func: Callable | None = None,
+    shard_func: Callable | None = None,
+) -> Any:
     """Returns a transformation for Dataset.apply; see Dataset.snapshot."""
     return lambda dataset: dataset.snapshot(path, compression, reader_func, shard_func)
 
@@ -355,12 +378,14 @@ Dataset.sparse_batch = sparse_batch
 
 
 @export("data.experimental.dense_to_sparse_batch")
-def dense_to_sparse_batch(batch_size, row_shape):
+def dense_to_sparse_batch(batch_size: int | None, row_shape: Any) -> Any:
     """Returns a transformation for Dataset.apply; see Dataset.sparse_batch."""
     return lambda dataset: dataset.sparse_batch(batch_size, row_shape)
 
 
 @export("data.experimental.dense_to_ragged_batch")
-def dense_to_ragged_batch(batch_size, drop_remainder=False, row_splits_dtype="int64"):
+def dense_to_ragged_batch(
+    batch_size: int | None, drop_remainder: bool = False, row_splits_dtype: DTypeLike = "int64"
+) -> Any:
     """Returns a transformation for Dataset.apply; see Dataset.ragged_batch."""
     return lambda dataset: dataset.ragged_batch(batch_size, drop_remainder, row_splits_dtype)

@@ -19,6 +19,10 @@ from situ._src.framework.session import Session
 from situ._src.ops.array_ops import convert_to_tensor, op
 from situ._src.variables import variable
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any, Callable, TensorLike
+
 _PAUSE = 0.2  # seconds between two attempts to reach a worker that is lost
 
 
@@ -33,14 +37,14 @@ class RemoteValue:
         self._value, self._error = value, error
         self._ready.set()
 
-    def fetch(self):
+    def fetch(self) -> Any:
         """Waits for the result and returns it as NumPy values; raises the error of the function."""
         self._ready.wait()
         if self._error is not None:
             raise self._error
         return self._value
 
-    def get(self):
+    def get(self) -> Any:
         """Waits for the result and returns it as tensors; raises the error of the function."""
         return nest.map_structure(lambda v: v if v is None else convert_to_tensor(v), self.fetch())
 
@@ -51,7 +55,7 @@ class RemoteValue:
 class PerWorkerValues:
     """A value per worker."""
 
-    def __init__(self, values):
+    def __init__(self, values: TensorLike):
         self._values = tuple(values)
 
 
@@ -174,6 +178,9 @@ class ClusterCoordinator:
       ValueError: the strategy is another one.
     """
 
+    _steps: dict
+    _waiting: collections.deque
+
     def __new__(cls, strategy):
         """Returns the only coordinator of a strategy."""
         if not isinstance(strategy, ParameterServerStrategy):
@@ -185,7 +192,7 @@ class ClusterCoordinator:
             strategy.coordinator = super().__new__(cls)
         return strategy.coordinator
 
-    def __init__(self, strategy):
+    def __init__(self, strategy: Any):
         if "_strategy" in self.__dict__:
             return
         self._strategy, self._steps = strategy, {}
@@ -196,7 +203,7 @@ class ClusterCoordinator:
 
     strategy = property(lambda s: s._strategy)
 
-    def schedule(self, fn, args=None, kwargs=None):
+    def schedule(self, fn: Callable, args: Any = None, kwargs: Any = None) -> Any:
         """Has a worker run a function; returns at once.
 
         Args:
@@ -217,24 +224,24 @@ class ClusterCoordinator:
             self._changed.notify_all()
         return result
 
-    def join(self):
+    def join(self) -> None:
         """Waits for all scheduled functions; raises the first error of one."""
         with self._changed:
             while self._open and self._error is None:
                 self._changed.wait(0.2)
             self._raise()
 
-    def done(self):
+    def done(self) -> bool:
         """Whether all scheduled functions have ended; raises the first error of one."""
         with self._changed:
             self._raise()
             return not self._open
 
-    def fetch(self, val):
+    def fetch(self, val: Any) -> Any:
         """Waits for the results in a structure and returns NumPy values."""
         return nest.map_structure(lambda v: v.fetch() if isinstance(v, RemoteValue) else v, val)
 
-    def create_per_worker_dataset(self, dataset_fn):
+    def create_per_worker_dataset(self, dataset_fn: Callable) -> Any:
         """Creates a dataset per worker.
 
         Args:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """context.py: replica and cross-replica context, and the current strategy."""
 
+from __future__ import annotations
+
 from situ._src.distribute import reduction
 from situ._src.distribute.strategy import Strategy
 from situ._src.distribute.values import PerReplica, ValueContext, chosen, of_replicas, on
@@ -14,12 +16,16 @@ from situ._src.ops.constant_op import constant
 from situ._src.variables import variable
 from situ._src.variables.eager_variable import place
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any, Axis, Callable, TensorLike
+
 
 @export("distribute.ReplicaContext")
 class ReplicaContext:
     """The context of a function that strategy.run calls."""
 
-    def __init__(self, strategy, replica_id_in_sync_group):
+    def __init__(self, strategy: Any, replica_id_in_sync_group: Any):
         self._strategy, self._id = strategy, replica_id_in_sync_group
 
     strategy = distribution_strategy = property(lambda s: s._strategy)
@@ -27,7 +33,7 @@ class ReplicaContext:
     devices = property(lambda s: (s._strategy.devices[s._id],))
 
     @property
-    def replica_id_in_sync_group(self):
+    def replica_id_in_sync_group(self) -> Any:
         """The index of the replica, a tensor; 0 outside of strategies."""
         if isinstance(self._strategy, _Default):
             return 0
@@ -38,13 +44,13 @@ class ReplicaContext:
 
     replica_id = replica_id_in_sync_group
 
-    def merge_call(self, merge_fn, args=(), kwargs=None):
+    def merge_call(self, merge_fn: Callable, args: Any = (), kwargs: Any = None) -> Any:
         """Calls merge_fn(strategy, ...) once, when all replicas have arrived."""
         if place.run is not None:
             return place.run.merge(merge_fn, args, kwargs)
         return chosen(0, merge_fn(self._strategy, *args, **(kwargs or {})))
 
-    def all_reduce(self, reduce_op, value, options=None):
+    def all_reduce(self, reduce_op: Any, value: TensorLike, options: Any = None) -> Any:
         """Reduces the values of all replicas (sum or mean); gradients are reduced the same way.
 
         Args:
@@ -79,7 +85,7 @@ class ReplicaContext:
             sums = [map_values(mean, s) for s in sums]
         return PerReplica(on(where, s) for where, s in zip(strategy.devices, sums))
 
-    def all_gather(self, value, axis, options=None):
+    def all_gather(self, value: TensorLike, axis: Axis, options: Any = None) -> Any:
         """Concatenates the values of all replicas. The gradient of a replica's value is its part
         of the sum of the gradients of all replicas.
 
@@ -211,25 +217,25 @@ def _scoped():
 
 
 @export("distribute.get_strategy", v1="distribute.get_distribution_strategy")
-def get_strategy():
+def get_strategy() -> Any:
     """Returns the current strategy; a strategy of one replica if there is none."""
     return _scoped() or default_strategy()
 
 
 @export("distribute.has_strategy", v1="distribute.has_distribution_strategy")
-def has_strategy():
+def has_strategy() -> bool:
     """Returns whether a strategy is in scope, other than that of one replica."""
     return _scoped() is not None
 
 
 @export("distribute.in_cross_replica_context")
-def in_cross_replica_context():
+def in_cross_replica_context() -> Any:
     """Returns whether the program is in the scope of a strategy but not in a replica."""
     return _scoped() is not None and place.mode != "replica"
 
 
 @export("distribute.get_replica_context")
-def get_replica_context():
+def get_replica_context() -> Any:
     """Returns the current replica context; None in cross-replica context."""
     if place.mode == "replica":
         return ReplicaContext(place.run.strategy, place.index)
@@ -239,7 +245,7 @@ def get_replica_context():
 
 
 @export("distribute.experimental_set_strategy")
-def experimental_set_strategy(strategy):
+def experimental_set_strategy(strategy: Any) -> None:
     """Sets the global strategy."""
     variable.swap_strategies([] if strategy is None else [strategy])
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """input.py: distributed data sets: splits global batches over the replicas."""
 
+from __future__ import annotations
+
 import collections
 import enum
 import operator
@@ -15,6 +17,10 @@ from situ._src.framework.scopes import device
 from situ._src.framework.tensor import GraphTensor
 from situ._src.framework.type_spec import TensorSpec
 from situ._src.ops.array_ops import convert_to_tensor, op, zeros
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any, TensorLike
 
 
 @export("distribute.InputReplicationMode")
@@ -222,7 +228,7 @@ def _batches(dataset):
 class DistributedDataset:
     """A data set of global batches, split over the replicas."""
 
-    def __init__(self, strategy, dataset, options=None):
+    def __init__(self, strategy: Any, dataset: Any, options: Any = None):
         self._strategy, self._dataset = strategy, dataset
         self._devices = fetch_devices(options, strategy)
 
@@ -239,7 +245,7 @@ class DistributedDataset:
     def __len__(self):
         return len(self._dataset)
 
-    def cardinality(self):
+    def cardinality(self) -> Any:
         return self._dataset.cardinality()
 
     element_spec = property(lambda s: spread_spec(s._dataset.element_spec, s._strategy))
@@ -249,11 +255,16 @@ class DistributedDataset:
 class InputContext:
     """The input pipeline that a data set function creates."""
 
-    def __init__(self, num_input_pipelines=1, input_pipeline_id=0, num_replicas_in_sync=1):
+    def __init__(
+        self,
+        num_input_pipelines: int = 1,
+        input_pipeline_id: int = 0,
+        num_replicas_in_sync: int = 1,
+    ):
         self.num_input_pipelines, self.input_pipeline_id = num_input_pipelines, input_pipeline_id
         self.num_replicas_in_sync = num_replicas_in_sync
 
-    def get_per_replica_batch_size(self, global_batch_size):
+    def get_per_replica_batch_size(self, global_batch_size: TensorLike) -> Any:
         if global_batch_size % self.num_replicas_in_sync:
             raise ValueError(
                 f"The `global_batch_size` {global_batch_size} is not divisible by "

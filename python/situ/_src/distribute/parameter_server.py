@@ -23,6 +23,10 @@ from situ._src.framework.session import Session
 from situ._src.ops.array_ops import constant, op
 from situ._src.variables.eager_variable import EagerVariable, place
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any
+
 _numbers = itertools.count()
 
 
@@ -195,7 +199,7 @@ class ParameterServerStrategy(Strategy):
         jobs of other names; or it does not have the task of this process.
     """
 
-    def __init__(self, cluster_resolver, variable_partitioner=None):
+    def __init__(self, cluster_resolver: Any, variable_partitioner: Any = None):
         super().__init__([full_name("/device:CPU:0")])
         self._resolver, self._spec = cluster_resolver, cluster_resolver.cluster_spec()
         _check_cluster(self._spec, cluster_resolver.task_type, cluster_resolver.task_id)
@@ -215,16 +219,16 @@ class ParameterServerStrategy(Strategy):
     cluster_resolver = property(lambda s: s._resolver)
     num_workers = property(lambda s: s._spec.num_tasks("worker"))
 
-    def target(self, job, index):
+    def target(self, job: Any, index: int) -> str:
         """Returns the target of sessions at a task."""
         return f"grpc://{self._spec.task_address(job, index)}"
 
     @staticmethod
-    def in_graph_mode():
+    def in_graph_mode() -> Any:
         """Returns a context manager in which sessions run outside of the traced function."""
         return _Outside()
 
-    def make_variable(self, graph, args, kwargs):
+    def make_variable(self, graph: Any, args: Any, kwargs: Any) -> Any:
         if graph is not None and not graph.building_function:
             return super().make_variable(graph, args, kwargs)
         if graph is not None:
@@ -269,7 +273,7 @@ class ParameterServerStrategy(Strategy):
             start += size
         return sharded_variable.ShardedVariable(result, name)
 
-    def create(self, task, **kwargs):
+    def create(self, task: Any, **kwargs: Any) -> Any:
         """Creates a variable on a parameter server."""
         before, mode = _situ.swap_graph(None), (place.index, place.mode, place.run)
         place.index = place.mode = place.run = None

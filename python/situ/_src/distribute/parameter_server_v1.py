@@ -12,6 +12,10 @@ from situ._src.framework.api import export
 from situ._src.framework.scopes import device
 from situ._src.training.device_setter import replica_device_setter
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any
+
 
 @export(
     v1=(
@@ -30,7 +34,7 @@ class ParameterServerStrategyV1(CentralStorageStrategy):
 
     trains_between_graphs = True  # an Estimator gives each task a session of its own
 
-    def __init__(self, cluster_resolver=None):
+    def __init__(self, cluster_resolver: Any = None):
         super().__init__()
         self._resolver = cluster_resolver or TFConfigClusterResolver()
         self._spec = self._resolver.cluster_spec()
@@ -47,7 +51,7 @@ class ParameterServerStrategyV1(CentralStorageStrategy):
         )
 
     @contextlib.contextmanager
-    def scope(self):
+    def scope(self) -> Any:
         """Context manager: variables are on parameter servers."""
         setter = self._setter()
         with contextlib.ExitStack() as stack:

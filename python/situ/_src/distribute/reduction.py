@@ -3,6 +3,8 @@
 fixed, so
 results do not depend on timing and are equal on all devices."""
 
+from __future__ import annotations
+
 import enum
 
 import _situ
@@ -10,6 +12,10 @@ from situ._src.framework import indexed_slices
 from situ._src.framework.api import export
 from situ._src.framework.scopes import device
 from situ._src.ops.array_ops import convert_to_tensor, op
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any, Callable
 
 _SMALL = 1 << 14  # elements; smaller tensors are reduced on one device
 
@@ -22,7 +28,7 @@ class ReduceOp(enum.Enum):
     MEAN = "MEAN"
 
     @staticmethod
-    def from_variable_aggregation(aggregation):
+    def from_variable_aggregation(aggregation: Any) -> Any:
         return ReduceOp.MEAN if getattr(aggregation, "name", "") == "MEAN" else ReduceOp.SUM
 
 
@@ -33,7 +39,7 @@ class CrossDeviceOps:
 
     KIND = "auto"
 
-    def __init__(self, num_packs=1):
+    def __init__(self, num_packs: int = 1):
         if num_packs < 0:
             raise ValueError(
                 f"NCCL all-reduce requires num_packs >= 0, but {num_packs} is specified"
@@ -54,7 +60,7 @@ class ReductionToOneDevice(CrossDeviceOps):
 
     KIND = "one"
 
-    def __init__(self, reduce_to_device=None, accumulation_fn=None):
+    def __init__(self, reduce_to_device: Any = None, accumulation_fn: Callable | None = None):
         super().__init__()
         self.reduce_to_device, self.accumulation_fn = reduce_to_device, accumulation_fn
 

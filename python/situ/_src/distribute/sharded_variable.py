@@ -11,6 +11,10 @@ from situ._src.ops.array_ops import concat, convert_to_tensor
 from situ._src.variables import partitioned_variable
 from situ._src.variables.eager_variable import Operators
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any
+
 
 @export("distribute.experimental.partitioners.Partitioner")
 class Partitioner:
@@ -28,7 +32,7 @@ class FixedShardsPartitioner(Partitioner):
       num_shards: the number; at most the size of the dimension.
     """
 
-    def __init__(self, num_shards):
+    def __init__(self, num_shards: int):
         self._num_shards = num_shards
 
     def __call__(self, shape, dtype, axis=0):
@@ -48,7 +52,9 @@ class MinSizePartitioner(Partitioner):
       ValueError: an argument is not positive.
     """
 
-    def __init__(self, min_shard_bytes=256 << 10, max_shards=1, bytes_per_string=16):
+    def __init__(
+        self, min_shard_bytes: Any = 256 << 10, max_shards: int = 1, bytes_per_string: int = 16
+    ):
         for name, value in (
             ("min_shard_bytes", min_shard_bytes),
             ("max_shards", max_shards),
@@ -84,7 +90,9 @@ class MaxSizePartitioner(Partitioner):
       ValueError: an argument is not positive.
     """
 
-    def __init__(self, max_shard_bytes, max_shards=None, bytes_per_string=16):
+    def __init__(
+        self, max_shard_bytes: int, max_shards: int | None = None, bytes_per_string: int = 16
+    ):
         if max_shard_bytes < 1:
             raise ValueError(
                 f"Argument `max_shard_bytes` must be positive. Received {max_shard_bytes}"

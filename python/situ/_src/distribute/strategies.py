@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """strategies.py: MirroredStrategy, OneDeviceStrategy, CentralStorageStrategy."""
 
+from __future__ import annotations
+
 from situ._src.distribute.strategy import Strategy, all_devices, full_name
 from situ._src.distribute.values import ValueContext
 from situ._src.framework import logs
 from situ._src.framework.api import export
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any, Callable
 
 
 @export(
@@ -34,12 +40,12 @@ class MirroredStrategy(Strategy):
 
     def __init__(
         self,
-        devices=None,
-        cross_device_ops=None,
-        num_gpus=None,
-        num_gpus_per_worker=None,
-        auto_shard_dataset=False,
-        cross_tower_ops=None,
+        devices: list[str] | None = None,
+        cross_device_ops: Any = None,
+        num_gpus: int | None = None,
+        num_gpus_per_worker: int | None = None,
+        auto_shard_dataset: bool = False,
+        cross_tower_ops: Any = None,
     ):
         del auto_shard_dataset  # there is one worker
         count = num_gpus if num_gpus is not None else num_gpus_per_worker
@@ -62,10 +68,10 @@ class MirroredStrategy(Strategy):
 class OneDeviceStrategy(Strategy):
     """Places all variables and computation on one device."""
 
-    def __init__(self, device):
+    def __init__(self, device: Any):
         super().__init__([device])
 
-    def experimental_distribute_values_from_function(self, value_fn):
+    def experimental_distribute_values_from_function(self, value_fn: Callable) -> Any:
         return value_fn(ValueContext())
 
 
@@ -81,7 +87,7 @@ class CentralStorageStrategy(Strategy):
         are several.
     """
 
-    def __init__(self, compute_devices=None, parameter_device=None):
+    def __init__(self, compute_devices: Any = None, parameter_device: Any = None):
         devices = [full_name(d) for d in compute_devices or all_devices()]
         super().__init__(devices)
         self._store = (
@@ -93,7 +99,7 @@ class CentralStorageStrategy(Strategy):
         )
         self.extended.parameter_devices = (self._store,)
 
-    def make_variable(self, graph, args, kwargs):
+    def make_variable(self, graph: Any, args: Any, kwargs: Any) -> Any:
         computing, self.devices = self.devices, [self._store]
         try:
             return super().make_variable(graph, args, kwargs)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """strategy.py: tf.distribute.Strategy: runs replicas of a computation on several devices."""
 
+from __future__ import annotations
+
 import functools
 import inspect
 import weakref
@@ -30,6 +32,10 @@ from situ._src.ops.array_ops import cast, concat, convert_to_tensor, group, op
 from situ._src.variables import synchronization, variable
 from situ._src.variables.eager_variable import EagerVariable, place
 from situ._src.variables.synchronization import VariableAggregation, VariableSynchronization
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any, Axis, Callable, Tensor, TensorLike
 
 _LOCAL = DeviceSpec("localhost", 0, 0)
 
@@ -70,7 +76,7 @@ class Extended:
       container_strategy: the strategy.
     """
 
-    def __init__(self, container_strategy):
+    def __init__(self, container_strategy: Any):
         self._strategy = container_strategy
         devices = getattr(container_strategy, "devices", ())
         self.worker_devices = self.parameter_devices = tuple(devices)
@@ -85,10 +91,12 @@ class Extended:
         lambda s: s._strategy.num_replicas_in_sync
     )
 
-    def call_for_each_replica(self, fn, args=(), kwargs=None):
+    def call_for_each_replica(self, fn: Callable, args: Any = (), kwargs: Any = None) -> Any:
         return self._strategy.run(fn, args, kwargs)
 
-    def reduce_to(self, reduce_op, value, destinations=None, options=None):
+    def reduce_to(
+        self, reduce_op: Any, value: TensorLike, destinations: Any = None, options: Any = None
+    ) -> Tensor:
         """Reduces a value over replicas.
 
         Args:
@@ -105,11 +113,18 @@ class Extended:
         total = self._strategy.reduce(reduce_op, value, axis=None)
         return total if destinations is None else on(_device_of(destinations), total)
 
-    def batch_reduce_to(self, reduce_op, value_destination_pairs, options=None):
+    def batch_reduce_to(
+        self, reduce_op: Any, value_destination_pairs: Any, options: Any = None
+    ) -> list:
         """Returns the results of reduce_to for pairs of a value and its destinations."""
-        return [self.reduce_to(reduce_op, *pair, options) for pair in value_destination_pairs]
+        return [
+            self.reduce_to(reduce_op, value, destinations, options)
+            for value, destinations in value_destination_pairs
+        ]
 
-    def update(self, var, fn, args=(), kwargs=None, group=True):
+    def update(
+        self, var: TensorLike, fn: Callable, args: Any = (), kwargs: Any = None, group: bool = True
+    ) -> Any:
         """Calls fn on each copy of a variable.
 
         Args:
@@ -129,10 +144,10 @@ class Extended:
                 result.append(fn(var, *chosen(index, args), **chosen(index, kwargs or {})))
         return group_results(result) if group else _ungrouped(group_results(result))
 
-    def variable_created_in_scope(self, v):
+    def variable_created_in_scope(self, v: TensorLike | None) -> bool:
         return isinstance(v, Copies)
 
-    def value_container(self, value):
+    def value_container(self, value: TensorLike) -> Any:
         return getattr(value, "_owner", None) or value
 
 
@@ -153,7 +168,7 @@ def _modes(kwargs):
 class Strategy:
     """Runs a function once per device and keeps the copies of variables equal."""
 
-    def __init__(self, devices, cross_device_ops=None):
+    def __init__(self, devices: list[str], cross_device_ops: Any = None):
         self.devices = [full_name(d) for d in devices]
         self.cross_device_ops = cross_device_ops
         self.extended = Extended(self)
@@ -163,13 +178,13 @@ class Strategy:
     host = full_name("/device:CPU:0")
     first_replica = 0  # the index of the first replica of this process among all replicas
 
-    def scope(self):
+    def scope(self) -> Any:
         """Returns a context manager in which variables are mirrored."""
         return variable.StrategyScope(self)
 
     # Variables
 
-    def make_variable(self, graph, args, kwargs):
+    def make_variable(self, graph: Any, args: Any, kwargs: Any) -> Any:
         """Creates a variable of this strategy; None for a plain one."""
         if graph is not None and not graph.building_function:
             _modes(kwargs)
@@ -203,7 +218,7 @@ class Strategy:
             )
             parts[-1]._device = where
         kind = SyncOnReadVariable if mode is VariableSynchronization.ON_READ else MirroredVariable
-        made = kind(parts, first.trainable, kwargs.get("constraint"), name + ":0", how)
+        made: Any = kind(parts, first.trainable, kwargs.get("constraint"), name + ":0", how)
         made.distribute_strategy = self
         return made
 
@@ -223,7 +238,7 @@ class Strategy:
             place.index, place.mode, place.run = index, mode, run
             _situ.swap_graph(before)
 
-    def mirror_members(self, thing):
+    def mirror_members(self, thing: Any) -> None:
         """Mirrors the variables that an object already holds."""
 
         def mirror(value):
@@ -250,7 +265,7 @@ class Strategy:
 
     # Runs
 
-    def run_parts(self, fn, parts, may_synchronize=True):
+    def run_parts(self, fn: Callable, parts: Any, may_synchronize: bool = True) -> Any:
         """Calls fn for the first replicas with their arguments and returns a list of results.
         may_synchronize: they may use collectives."""
         graph, result = _situ.current_graph(), []
@@ -267,14 +282,14 @@ class Strategy:
             run.finish()
         return result
 
-    def build_towers(self, fn, parts, mean=False):
+    def build_towers(self, fn: Callable, parts: Any, mean: bool = False) -> Any:
         """Does the same in graph mode. mean: average gradients where tf.train adds them."""
         from situ._src.distribute.towers import Towers
 
         with variable.strategy_scope(self):
             return Towers(self, len(parts), _situ.current_graph(), mean).call(fn, parts)
 
-    def run(self, fn, args=(), kwargs=None, options=None):
+    def run(self, fn: Callable, args: Any = (), kwargs: Any = None, options: Any = None) -> Any:
         """Calls a function once per replica.
 
         Args:
@@ -317,26 +332,26 @@ class Strategy:
 
     experimental_run_v2 = run
 
-    def experimental_run(self, fn, input_iterator=None):
+    def experimental_run(self, fn: Callable, input_iterator: Any = None) -> Any:
         return self.run(fn, (next(input_iterator),) if input_iterator is not None else ())
 
-    def call_for_each_replica(self, fn, *args, **kwargs):
+    def call_for_each_replica(self, fn: Callable, *args: Any, **kwargs: Any) -> Any:
         return self.run(fn, args, kwargs)
 
     call_for_each_tower = call_for_each_replica
 
-    def own_parts(self, parts, shares):
+    def own_parts(self, parts: Any, shares: Any) -> Any:
         """Returns the parts of a batch, and their shares, that this process computes."""
         return parts, shares
 
-    def sum_over_processes(self, tensors, how="sum"):
+    def sum_over_processes(self, tensors: Any, how: str = "sum") -> Any:
         """All-reduces tensors over processes."""
         del how  # there is one process
         return tensors
 
     # Values
 
-    def reduce(self, reduce_op, value, axis=None):
+    def reduce(self, reduce_op: Any, value: TensorLike, axis: Axis = None) -> Tensor:
         """Reduces a value over replicas.
 
         Args:
@@ -375,7 +390,7 @@ class Strategy:
         mean = lambda t: t / cast(len(values), t.dtype)
         return map_values(mean, total) if is_mean else total
 
-    def gather(self, value, axis):
+    def gather(self, value: TensorLike, axis: Axis) -> Tensor:
         """Concatenates the values of all replicas.
 
         Args:
@@ -400,12 +415,12 @@ class Strategy:
         whole = concat([convert_to_tensor(v) for v in values], axis)
         return self.gather_over_processes(whole, axis)
 
-    def gather_over_processes(self, tensor, axis):
+    def gather_over_processes(self, tensor: TensorLike, axis: Axis) -> Any:
         """Concatenates the tensors of all processes."""
         del axis  # there is one process
         return tensor
 
-    def experimental_local_results(self, value):
+    def experimental_local_results(self, value: TensorLike) -> Any:
         """Returns the values of the replicas of this process as a tuple; of a structure, one
         structure per replica."""
         if isinstance(value, (PerReplica, Copies)):
@@ -419,7 +434,7 @@ class Strategy:
 
     unwrap = experimental_local_results
 
-    def group(self, value, name=None):
+    def group(self, value: TensorLike, name: str | None = None) -> Any:
         """Returns an operation that runs the operations of all replicas; None in eager mode.
 
         Args:
@@ -429,7 +444,7 @@ class Strategy:
         values = [v for v in nest.flatten(self.experimental_local_results(value)) if v is not None]
         return None if _situ.executing_eagerly() else group(*values, name=name)
 
-    def experimental_distribute_dataset(self, dataset, options=None):
+    def experimental_distribute_dataset(self, dataset: Any, options: Any = None) -> Any:
         """Returns a dataset that divides each batch among the replicas.
 
         Args:
@@ -444,7 +459,9 @@ class Strategy:
         check_dataset_options(options)
         return DistributedDataset(self, dataset, options)
 
-    def experimental_distribute_datasets_from_function(self, dataset_fn, options=None):
+    def experimental_distribute_datasets_from_function(
+        self, dataset_fn: Callable, options: Any = None
+    ) -> Any:
         """Returns the dataset of dataset_fn(input_context), with a batch for each replica.
 
         Args:
@@ -461,16 +478,16 @@ class Strategy:
 
     distribute_datasets_from_function = experimental_distribute_datasets_from_function
 
-    def input_contexts(self, count):
+    def input_contexts(self, count: int) -> list:
         """Returns the InputContexts of `count` data sets of this process."""
         from situ._src.distribute.input import InputContext
 
         return [InputContext(count, i, self.num_replicas_in_sync) for i in range(count)]
 
-    def make_dataset_iterator(self, dataset):
+    def make_dataset_iterator(self, dataset: Any) -> Any:
         return iter(self.experimental_distribute_dataset(dataset))
 
-    def make_input_fn_iterator(self, input_fn, replication_mode=None):
+    def make_input_fn_iterator(self, input_fn: Callable, replication_mode: Any = None) -> Any:
         """Returns an iterator over the dataset of input_fn(input_context).
 
         Raises:
@@ -480,12 +497,12 @@ class Strategy:
             raise ValueError(f"Input replication mode not supported: {replication_mode!r}")
         return iter(self.distribute_datasets_from_function(input_fn))
 
-    def distribute_dataset(self, dataset_fn):
+    def distribute_dataset(self, dataset_fn: Callable) -> Any:
         return self.experimental_distribute_dataset(
             dataset_fn() if callable(dataset_fn) else dataset_fn
         )
 
-    def experimental_make_numpy_dataset(self, numpy_input, session=None):
+    def experimental_make_numpy_dataset(self, numpy_input: Any, session: Any = None) -> Any:
         """Returns a dataset of the rows of arrays; session has no effect."""
         del session  # it initializes TensorFlow's variables for the arrays; here is none
         from situ._src.data.dataset import Dataset
@@ -496,7 +513,7 @@ class Strategy:
             NumpyDataset(numpy_input) if graph is None else Dataset.from_tensor_slices(numpy_input)
         )
 
-    def experimental_distribute_values_from_function(self, value_fn):
+    def experimental_distribute_values_from_function(self, value_fn: Callable) -> Any:
         """Returns a PerReplica of value_fn(context) for a tf.distribute.experimental.ValueContext
         of each replica; the plain value for a strategy of one device."""
         count = len(self.devices)
@@ -508,7 +525,7 @@ class Strategy:
         return nest.CORE.map(lambda *some: PerReplica(some), *placed)
 
     @property
-    def cluster_resolver(self):
+    def cluster_resolver(self) -> None:
         return None
 
     def __deepcopy__(self, memo):

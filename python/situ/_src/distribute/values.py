@@ -2,6 +2,8 @@
 """values.py: values of replicas: PerReplica, mirrored variables, and variables that are reduced
 when they are read."""
 
+from __future__ import annotations
+
 import contextlib
 
 import _situ
@@ -145,7 +147,7 @@ def of_replicas(strategy, value):
 class ValueContext:
     """The replica that a value is created for."""
 
-    def __init__(self, replica_id_in_sync_group=0, num_replicas_in_sync=1):
+    def __init__(self, replica_id_in_sync_group: int = 0, num_replicas_in_sync: int = 1):
         self.replica_id_in_sync_group = replica_id_in_sync_group
         self.num_replicas_in_sync = num_replicas_in_sync
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """workers.py: MultiWorkerMirroredStrategy: replicas on the devices of several processes."""
 
+from __future__ import annotations
+
 import enum
 import operator
 
@@ -19,6 +21,10 @@ from situ._src.framework import keywords, nest
 from situ._src.framework.api import export
 from situ._src.framework.indexed_slices import is_slices, map_values
 from situ._src.ops.array_ops import cast, convert_to_tensor, op
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any, Axis, TensorLike
 
 
 @export(
@@ -49,9 +55,9 @@ class CommunicationOptions:
 
     def __init__(
         self,
-        bytes_per_pack=0,
-        timeout_seconds=None,
-        implementation=CommunicationImplementation.AUTO,
+        bytes_per_pack: int = 0,
+        timeout_seconds: Any = None,
+        implementation: Any = CommunicationImplementation.AUTO,
     ):
         if bytes_per_pack < 0:
             raise ValueError(f"Argument `bytes_per_pack` must be >=0, Received {bytes_per_pack}.")
@@ -83,10 +89,10 @@ class MultiWorkerMirroredStrategy(MirroredStrategy):
 
     def __init__(
         self,
-        cluster_resolver=None,
-        communication_options=None,
-        communication=None,
-        num_gpus_per_worker=None,
+        cluster_resolver: Any = None,
+        communication_options: Any = None,
+        communication: Any = None,
+        num_gpus_per_worker: int | None = None,
     ):
         del communication_options, communication  # situ uses shared memory and MPI
         if (
@@ -110,12 +116,12 @@ class MultiWorkerMirroredStrategy(MirroredStrategy):
     several_processes = property(lambda s: processes.size() > 1)
     first_replica = property(lambda s: len(s.devices) * processes.rank())
 
-    def input_contexts(self, count):
+    def input_contexts(self, count: int) -> list:
         """Returns the InputContexts of `count` data sets of this process."""
         first, whole = processes.rank() * count, processes.size() * count
         return [InputContext(whole, first + i, self.num_replicas_in_sync) for i in range(count)]
 
-    def make_variable(self, graph, args, kwargs):
+    def make_variable(self, graph: Any, args: Any, kwargs: Any) -> Any:
         result = super().make_variable(graph, args, kwargs)
         if self.several_processes and isinstance(result, Copies):
             result.across = self
@@ -136,20 +142,20 @@ class MultiWorkerMirroredStrategy(MirroredStrategy):
 
     # What the parts of a step ask for
 
-    def own_parts(self, parts, shares):
+    def own_parts(self, parts: Any, shares: Any) -> Any:
         """The parts of a global batch that are computed here. A process without any computes the
         first one, and counts for nothing."""
         each, rank = len(self.devices), processes.rank()
         mine = slice(rank * each, (rank + 1) * each)
         return (parts[mine], shares[mine]) if parts[mine] else (parts[:1], [0.0])
 
-    def sum_over_processes(self, tensors, how="sum"):
+    def sum_over_processes(self, tensors: Any, how: str = "sum") -> Any:
         """Sums (or means) over all ranks, in their order; of a list of IndexedSlices, too."""
         if tensors and is_slices(tensors[0]):
             return [messages.reduced_slices(t, how) for t in tensors]
         return messages.reduced(tensors, how)
 
-    def joined_over_processes(self, value, how):
+    def joined_over_processes(self, value: TensorLike, how: Any) -> Any:
         """What the ranks have written to a mirrored variable, as one value."""
         if how == "only_first_replica":
             return messages.spread([value])[0]
@@ -157,7 +163,7 @@ class MultiWorkerMirroredStrategy(MirroredStrategy):
 
     # Values
 
-    def reduce(self, reduce_op, value, axis=None):
+    def reduce(self, reduce_op: Any, value: TensorLike, axis: Axis = None) -> Any:
         """The sum or the mean of the values of all replicas of all processes."""
         kind = reduction.as_reduce_op(reduce_op).value
         if not isinstance(value, (PerReplica, Copies)):
@@ -179,7 +185,7 @@ class MultiWorkerMirroredStrategy(MirroredStrategy):
         total, count = messages.reduced([local, cast(convert_to_tensor(weight), local.dtype)])
         return total / count
 
-    def gather_over_processes(self, tensor, axis):
+    def gather_over_processes(self, tensor: TensorLike, axis: Axis) -> Any:
         """Concatenates the tensors of all ranks, in their order."""
         order = list(range(tensor.shape.rank))
         order[0], order[axis] = order[axis], 0
@@ -187,12 +193,12 @@ class MultiWorkerMirroredStrategy(MirroredStrategy):
             return messages.gathered(tensor)
         return op("Transpose", messages.gathered(op("Transpose", tensor, order)), order)
 
-    def size_before(self, size):
+    def size_before(self, size: TensorLike) -> Any:
         """Returns the sum of the sizes of the ranks before this one."""
         sizes = messages.gathered(op("Reshape", size, [1]))
         return op("Sum", sizes[: processes.rank()], [0])
 
-    def experimental_distribute_dataset(self, dataset, options=None):
+    def experimental_distribute_dataset(self, dataset: Any, options: Any = None) -> Any:
         check_dataset_options(options)
         return WorkerDataset(self, dataset)
 

@@ -25,6 +25,10 @@ from situ._src.training import optimizers
 from situ._src.training.global_step import get_global_step
 from situ._src.variables.variable_scope import variable_scope
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Callable
+
 _NAMES = {
     "Adagrad": optimizers.AdagradOptimizer,
     "Adam": optimizers.AdamOptimizer,
@@ -146,7 +150,7 @@ class DNNClassifier(_Canned):
         weight_column: Any = None,
         label_vocabulary: Sequence[str] | None = None,
         optimizer: Any = "Adagrad",
-        activation_fn=None,
+        activation_fn: Callable | None = None,
         dropout: float | None = None,
         config: Any = None,
         warm_start_from: Any = None,
@@ -191,7 +195,7 @@ class DNNRegressor(_Canned):
         label_dimension: int = 1,
         weight_column: Any = None,
         optimizer: Any = "Adagrad",
-        activation_fn=None,
+        activation_fn: Callable | None = None,
         dropout: float | None = None,
         config: Any = None,
         warm_start_from: Any = None,
@@ -238,10 +242,10 @@ class LinearClassifier(_Canned):
         label_vocabulary: Sequence[str] | None = None,
         optimizer: Any = "Ftrl",
         config: Any = None,
-        partitioner=None,
+        partitioner: Callable | None = None,
         warm_start_from: Any = None,
         loss_reduction: str | None = None,
-        sparse_combiner="sum",
+        sparse_combiner: str = "sum",
     ) -> None:
         del partitioner  # it splits variables, which does not change results
         head = heads.classifier(
@@ -283,10 +287,10 @@ class LinearRegressor(_Canned):
         weight_column: Any = None,
         optimizer: Any = "Ftrl",
         config: Any = None,
-        partitioner=None,
+        partitioner: Callable | None = None,
         warm_start_from: Any = None,
         loss_reduction: str | None = None,
-        sparse_combiner="sum",
+        sparse_combiner: str = "sum",
     ) -> None:
         del partitioner  # it splits variables, which does not change results
         head = heads.Regression(
@@ -322,20 +326,20 @@ class DNNLinearCombinedClassifier(_Canned):
     def __init__(
         self,
         model_dir: str | os.PathLike | None = None,
-        linear_feature_columns=None,
-        linear_optimizer="Ftrl",
-        dnn_feature_columns=None,
-        dnn_optimizer="Adagrad",
-        dnn_hidden_units=None,
-        dnn_activation_fn=None,
-        dnn_dropout=None,
+        linear_feature_columns: Any = None,
+        linear_optimizer: Any = "Ftrl",
+        dnn_feature_columns: Any = None,
+        dnn_optimizer: Any = "Adagrad",
+        dnn_hidden_units: Any = None,
+        dnn_activation_fn: Callable | None = None,
+        dnn_dropout: Any = None,
         n_classes: int = 2,
         weight_column: Any = None,
         label_vocabulary: Sequence[str] | None = None,
         config: Any = None,
         warm_start_from: Any = None,
         loss_reduction: str | None = None,
-        linear_sparse_combiner="sum",
+        linear_sparse_combiner: str = "sum",
     ) -> None:
         head = heads.classifier(
             n_classes, label_vocabulary, weight_column=weight_column, loss_reduction=loss_reduction
@@ -368,19 +372,19 @@ class DNNLinearCombinedRegressor(_Canned):
     def __init__(
         self,
         model_dir: str | os.PathLike | None = None,
-        linear_feature_columns=None,
-        linear_optimizer="Ftrl",
-        dnn_feature_columns=None,
-        dnn_optimizer="Adagrad",
-        dnn_hidden_units=None,
-        dnn_activation_fn=None,
-        dnn_dropout=None,
+        linear_feature_columns: Any = None,
+        linear_optimizer: Any = "Ftrl",
+        dnn_feature_columns: Any = None,
+        dnn_optimizer: Any = "Adagrad",
+        dnn_hidden_units: Any = None,
+        dnn_activation_fn: Callable | None = None,
+        dnn_dropout: Any = None,
         label_dimension: int = 1,
         weight_column: Any = None,
         config: Any = None,
         warm_start_from: Any = None,
         loss_reduction: str | None = None,
-        linear_sparse_combiner="sum",
+        linear_sparse_combiner: str = "sum",
     ) -> None:
         head = heads.Regression(
             label_dimension, weight_column=weight_column, loss_reduction=loss_reduction

@@ -12,6 +12,10 @@ from situ._src.framework.api import export
 from situ._src.framework.keywords import unsupported
 from situ._src.framework.protos import ConfigProto
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any, Callable
+
 USE_DEFAULT = object()
 _CHANGEABLE = (
     "model_dir",
@@ -74,23 +78,23 @@ class RunConfig:
     def __init__(
         self,
         model_dir: str | os.PathLike | None = None,
-        tf_random_seed=None,
-        save_summary_steps=100,
-        save_checkpoints_steps=USE_DEFAULT,
-        save_checkpoints_secs=USE_DEFAULT,
-        session_config=None,
-        keep_checkpoint_max=5,
-        keep_checkpoint_every_n_hours=10000,
-        log_step_count_steps=100,
-        train_distribute=None,
-        device_fn=None,
-        protocol=None,
-        eval_distribute=None,
-        experimental_distribute=None,
-        experimental_max_worker_delay_secs=None,
-        session_creation_timeout_secs=7200,
-        gpu_memory_fraction=None,
-        **kwargs,
+        tf_random_seed: Any = None,
+        save_summary_steps: int = 100,
+        save_checkpoints_steps: Any = USE_DEFAULT,
+        save_checkpoints_secs: Any = USE_DEFAULT,
+        session_config: Any = None,
+        keep_checkpoint_max: int = 5,
+        keep_checkpoint_every_n_hours: float = 10000,
+        log_step_count_steps: int = 100,
+        train_distribute: Any = None,
+        device_fn: Callable | None = None,
+        protocol: str | None = None,
+        eval_distribute: Any = None,
+        experimental_distribute: Any = None,
+        experimental_max_worker_delay_secs: float | None = None,
+        session_creation_timeout_secs: float = 7200,
+        gpu_memory_fraction: Any = None,
+        **kwargs: Any,
     ) -> None:
         if kwargs:
             raise TypeError(f"RunConfig() got an unexpected keyword argument '{min(kwargs)}'")
@@ -179,7 +183,7 @@ class RunConfig:
             return values[name]
         raise AttributeError(f"'RunConfig' object has no attribute '{name}'")
 
-    def replace(self, **kwargs):
+    def replace(self, **kwargs: Any) -> Any:
         """Returns a copy with some values changed.
 
         Args:

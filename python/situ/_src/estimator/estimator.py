@@ -101,12 +101,12 @@ class Estimator:
     config = property(lambda s: s._config)
 
     @property
-    def params(self):
+    def params(self) -> Any:
         """Hyperparameters of the model_fn."""
         return dict(self._params) if isinstance(self._params, dict) else self._params
 
     @property
-    def model_fn(self):
+    def model_fn(self) -> Any:
         """The model_fn as a function of (features, labels, mode, config)."""
 
         def public(features, labels, mode, config):
@@ -114,7 +114,7 @@ class Estimator:
 
         return public
 
-    def eval_dir(self, name: str | None = None):
+    def eval_dir(self, name: str | None = None) -> Any:
         """Returns the folder of the summaries of evaluations of a name."""
         return os.path.join(self._model_dir, "eval" if not name else "eval_" + name)
 
@@ -122,11 +122,11 @@ class Estimator:
         """Returns the path of the latest checkpoint, or None."""
         return latest_checkpoint(self._model_dir)
 
-    def get_variable_names(self):
+    def get_variable_names(self) -> list:
         """Returns the names of the variables of the latest checkpoint."""
         return [name for name in sorted(self._reader().get_variable_to_shape_map())]
 
-    def get_variable_value(self, name: str | None):
+    def get_variable_value(self, name: str | None) -> Any:
         """Returns the value of a variable of the latest checkpoint.
 
         Args:
@@ -181,7 +181,14 @@ class Estimator:
     def _replica(self, features, labels):
         return self._call(features, labels, ModeKeys.TRAIN, self._config)
 
-    def train(self, input_fn, hooks=None, steps=None, max_steps=None, saving_listeners=None):
+    def train(
+        self,
+        input_fn: Callable,
+        hooks: Any = None,
+        steps: int | None = None,
+        max_steps: int | None = None,
+        saving_listeners: Any = None,
+    ) -> Any:
         """Trains the model.
 
         Args:
@@ -232,7 +239,7 @@ class Estimator:
         hooks: Sequence | None = None,
         checkpoint_path: str | None = None,
         name: str | None = None,
-    ):
+    ) -> Any:
         """Evaluates the model with the latest or a given checkpoint.
 
         Args:
@@ -267,12 +274,12 @@ class Estimator:
 
     def predict(
         self,
-        input_fn,
-        predict_keys=None,
-        hooks=None,
-        checkpoint_path=None,
-        yield_single_examples=True,
-    ):
+        input_fn: Callable,
+        predict_keys: Any = None,
+        hooks: Any = None,
+        checkpoint_path: str | None = None,
+        yield_single_examples: bool = True,
+    ) -> Any:
         """Yields the predictions for each example.
 
         Args:
@@ -314,14 +321,14 @@ class Estimator:
 
     def export_savedmodel(
         self,
-        export_dir_base,
-        serving_input_receiver_fn=None,
-        assets_extra=None,
+        export_dir_base: Any,
+        serving_input_receiver_fn: Callable | None = None,
+        assets_extra: Any = None,
         as_text: bool = False,
         checkpoint_path: str | None = None,
         strip_default_attrs: bool = False,
-        experimental_mode=ModeKeys.PREDICT,
-    ):
+        experimental_mode: Any = ModeKeys.PREDICT,
+    ) -> Any:
         """Writes a SavedModel into a new folder named by the time.
 
         Args:

@@ -19,6 +19,10 @@ from situ._src.ops.array_ops import placeholder
 from situ._src.saved_model import builder as saved_model_v1
 from situ._src.summary.event_file import summary_iterator
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any, Callable
+
 _DEFAULT = "serving_default"
 
 
@@ -48,7 +52,9 @@ BOTH["estimator.export.TensorServingInputReceiver"] = ServingInputReceiver
 
 
 @exported("estimator.export.build_raw_serving_input_receiver_fn")
-def build_raw_serving_input_receiver_fn(features, default_batch_size=None):
+def build_raw_serving_input_receiver_fn(
+    features: Any, default_batch_size: int | None = None
+) -> Any:
     """Returns a serving_input_receiver_fn whose features are fed directly.
 
     Args:
@@ -69,7 +75,9 @@ def build_raw_serving_input_receiver_fn(features, default_batch_size=None):
 
 
 @exported("estimator.export.build_parsing_serving_input_receiver_fn")
-def build_parsing_serving_input_receiver_fn(feature_spec, default_batch_size=None):
+def build_parsing_serving_input_receiver_fn(
+    feature_spec: Any, default_batch_size: int | None = None
+) -> Any:
     """Returns a serving_input_receiver_fn that parses serialized tf.train.Examples.
 
     Args:
@@ -187,17 +195,22 @@ class Exporter:
     def __init__(
         self,
         name: str = "exporter",
-        serving_input_receiver_fn=None,
-        assets_extra=None,
+        serving_input_receiver_fn: Callable | None = None,
+        assets_extra: Any = None,
         as_text: bool = False,
-        exports_to_keep=5,
+        exports_to_keep: int | None = 5,
     ) -> None:
         self.name, self._receive, self._keep = name, serving_input_receiver_fn, exports_to_keep
         self._assets_extra, self._as_text = assets_extra, as_text
 
     def export(
-        self, estimator, export_path, checkpoint_path: str | None, eval_result, is_the_final_export
-    ):
+        self,
+        estimator: Any,
+        export_path: str,
+        checkpoint_path: str | None,
+        eval_result: Any,
+        is_the_final_export: bool,
+    ) -> Any:
         del eval_result, is_the_final_export  # for subclasses
         result = export(
             estimator,
@@ -221,10 +234,10 @@ class LatestExporter(Exporter):
     def __init__(
         self,
         name: str,
-        serving_input_receiver_fn,
-        assets_extra=None,
+        serving_input_receiver_fn: Callable,
+        assets_extra: Any = None,
         as_text: bool = False,
-        exports_to_keep=5,
+        exports_to_keep: int | None = 5,
     ) -> None:
         super().__init__(name, serving_input_receiver_fn, assets_extra, as_text, exports_to_keep)
 
@@ -234,13 +247,22 @@ class FinalExporter(Exporter):
     """Exports once, at the end of training, and keeps all exports; arguments as in Exporter."""
 
     def __init__(
-        self, name: str, serving_input_receiver_fn, assets_extra=None, as_text: bool = False
+        self,
+        name: str,
+        serving_input_receiver_fn: Callable,
+        assets_extra: Any = None,
+        as_text: bool = False,
     ) -> None:
         super().__init__(name, serving_input_receiver_fn, assets_extra, as_text, None)
 
     def export(
-        self, estimator, export_path, checkpoint_path: str | None, eval_result, is_the_final_export
-    ):
+        self,
+        estimator: Any,
+        export_path: str,
+        checkpoint_path: str | None,
+        eval_result: Any,
+        is_the_final_export: bool,
+    ) -> Any:
         if not is_the_final_export:
             return None
         return super().export(estimator, export_path, checkpoint_path, eval_result, True)
@@ -268,12 +290,12 @@ class BestExporter(Exporter):
     def __init__(
         self,
         name: str = "best_exporter",
-        serving_input_receiver_fn=None,
-        event_file_pattern="eval/*.tfevents.*",
-        compare_fn=None,
-        assets_extra=None,
+        serving_input_receiver_fn: Callable | None = None,
+        event_file_pattern: str = "eval/*.tfevents.*",
+        compare_fn: Callable | None = None,
+        assets_extra: Any = None,
         as_text: bool = False,
-        exports_to_keep=5,
+        exports_to_keep: int | None = 5,
     ) -> None:
         super().__init__(name, serving_input_receiver_fn, assets_extra, as_text, exports_to_keep)
         self._better = compare_fn or (lambda best, now: best["loss"] > now["loss"])
@@ -290,8 +312,13 @@ class BestExporter(Exporter):
         return best
 
     def export(
-        self, estimator, export_path, checkpoint_path: str | None, eval_result, is_the_final_export
-    ):
+        self,
+        estimator: Any,
+        export_path: str,
+        checkpoint_path: str | None,
+        eval_result: Any,
+        is_the_final_export: bool,
+    ) -> Any:
         if self._model_dir != estimator.model_dir and self._event_file_pattern:
             self._model_dir = estimator.model_dir
             self._best = self._best_of_events(eval_result["global_step"])

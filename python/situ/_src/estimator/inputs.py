@@ -120,9 +120,9 @@ def numpy_input_fn(
     batch_size: int | None = 128,
     num_epochs: int | None = 1,
     shuffle: Any = None,
-    queue_capacity=1000,
+    queue_capacity: int = 1000,
     num_threads: int = 1,
-):
+) -> Any:
     """Returns an input_fn that yields batches of NumPy arrays.
 
     Args:
@@ -181,10 +181,10 @@ def pandas_input_fn(
     batch_size: int | None = 128,
     num_epochs: int | None = 1,
     shuffle: Any = None,
-    queue_capacity=1000,
+    queue_capacity: int = 1000,
     num_threads: int = 1,
-    target_column="target",
-):
+    target_column: str = "target",
+) -> Any:
     """Returns an input_fn that yields batches of a pandas data frame, with one tensor per column.
 
     Args:

@@ -195,14 +195,14 @@ def _function(model, renamed):
 
 @keras_export("estimator.model_to_estimator")
 def model_to_estimator(
-    keras_model=None,
-    keras_model_path=None,
+    keras_model: Any = None,
+    keras_model_path: str | None = None,
     custom_objects: dict[str, Any] | None = None,
     model_dir: str | os.PathLike | None = None,
     config: Any = None,
-    checkpoint_format="checkpoint",
-    metric_names_map=None,
-):
+    checkpoint_format: str = "checkpoint",
+    metric_names_map: Any = None,
+) -> Any:
     """Returns an Estimator of a compiled Keras model, which starts with its weights.
 
     Args:

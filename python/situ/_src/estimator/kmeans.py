@@ -83,18 +83,18 @@ class KMeansClustering(Estimator):
 
     def __init__(
         self,
-        num_clusters,
+        num_clusters: int,
         model_dir: str | os.PathLike | None = None,
-        initial_clusters=kmeans.RANDOM_INIT,
-        distance_metric=kmeans.SQUARED_EUCLIDEAN_DISTANCE,
+        initial_clusters: Any = kmeans.RANDOM_INIT,
+        distance_metric: Any = kmeans.SQUARED_EUCLIDEAN_DISTANCE,
         seed: int | None = 0,
         use_mini_batch: bool = True,
-        mini_batch_steps_per_iteration=1,
-        kmeans_plus_plus_num_retries=2,
-        relative_tolerance=None,
+        mini_batch_steps_per_iteration: int = 1,
+        kmeans_plus_plus_num_retries: int = 2,
+        relative_tolerance: Any = None,
         config: Any = None,
         feature_columns: Any = None,
-        random_seed=None,
+        random_seed: Any = None,
     ) -> None:
         seed = seed if random_seed is None else random_seed
 
@@ -132,20 +132,20 @@ class KMeansClustering(Estimator):
         for point in self.predict(input_fn, predict_keys=[key]):
             yield point[key]
 
-    def predict_cluster_index(self, input_fn: Callable):
+    def predict_cluster_index(self, input_fn: Callable) -> Any:
         """Yields the index of the nearest center of each point."""
         return self._predict_key(input_fn, self.CLUSTER_INDEX)
 
-    def transform(self, input_fn: Callable):
+    def transform(self, input_fn: Callable) -> Any:
         """Yields the distances of each point to all centers; squared for the squared Euclidean
         metric.
         """
         return self._predict_key(input_fn, self.ALL_DISTANCES)
 
-    def score(self, input_fn: Callable):
+    def score(self, input_fn: Callable) -> Any:
         """Returns the sum of the distances of a batch of points to their nearest centers."""
         return self.evaluate(input_fn, steps=1)[self.SCORE]
 
-    def cluster_centers(self):
+    def cluster_centers(self) -> Any:
         """Returns the centers."""
         return self.get_variable_value(self.CLUSTER_CENTERS_VAR_NAME)

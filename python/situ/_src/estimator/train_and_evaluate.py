@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """train_and_evaluate.py: tf.estimator.train_and_evaluate and its specs."""
 
+from __future__ import annotations
+
 import collections
 import os
 import time
@@ -10,6 +12,10 @@ from situ._src.estimator.estimator import Estimator
 from situ._src.framework import logs
 from situ._src.framework.api import export
 from situ._src.training.saver_hooks import CheckpointSaverListener
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any
 
 
 def _check(input_fn, max_or_steps, name):
@@ -172,7 +178,7 @@ def _evaluate_checkpoints(estimator, train_spec, eval_spec):
 
 
 @export("estimator.train_and_evaluate")
-def train_and_evaluate(estimator, train_spec, eval_spec):
+def train_and_evaluate(estimator: Any, train_spec: Any, eval_spec: Any) -> Any:
     """Trains an estimator and evaluates it at checkpoints and at the end.
 
     The checkpoint at the beginning of training is not evaluated. Without a cluster all work happens

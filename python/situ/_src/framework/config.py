@@ -586,7 +586,9 @@ export("test.is_built_with_gpu_support")(is_built_with_cuda)
 
 
 @export("test.is_gpu_available")
-def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability=None):
+def is_gpu_available(
+    cuda_only: bool = False, min_cuda_compute_capability: tuple[int, int] | None = None
+) -> bool:
     """Returns whether a GPU is visible.
 
     Args:

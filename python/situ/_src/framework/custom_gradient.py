@@ -14,6 +14,10 @@ from situ._src.framework.gradients import flat, like_source, override, values_of
 from situ._src.ops.array_ops import convert_to_tensor, is_tensor, op
 from situ._src.variables import eager_variable
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any
+
 
 def _takes_variables(gradient):
     try:
@@ -201,7 +205,7 @@ def read_since(graph, before):
 
 
 @export("custom_gradient")
-def custom_gradient(f=None):
+def custom_gradient(f: Any = None) -> Any:
     """Decorates a function that defines its own gradient.
 
     Args:
@@ -227,7 +231,7 @@ def custom_gradient(f=None):
 
 
 @export("recompute_grad")
-def recompute_grad(f):
+def recompute_grad(f: Any) -> Any:
     """Returns a function that calls `f`: situ keeps forward results instead of recomputing them.
 
     Args:
@@ -242,7 +246,7 @@ def recompute_grad(f):
 
 
 @export("grad_pass_through")
-def grad_pass_through(f):
+def grad_pass_through(f: Any) -> Any:
     """Returns `f` with the gradient of the identity. Variables that `f` reads have no gradients.
 
     Args:

@@ -13,6 +13,10 @@ import typing
 from situ._src.framework import api
 from situ._src.framework.api import export
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any
+
 _UNARY = """abs acos acosh angle asin asinh atan atanh bitwise.invert cast clip_by_value cos cosh
 debugging.check_numerics dtypes.saturate_cast exp floor identity image.adjust_brightness
 image.adjust_gamma image.convert_image_dtype image.random_brightness
@@ -188,7 +192,7 @@ def _check_parameters(dispatcher, target):
 
 
 @export("experimental.dispatch_for_api")
-def dispatch_for_api(api, *signatures):
+def dispatch_for_api(api: Any, *signatures: Any) -> Any:
     """Returns a decorator: the function handles calls of a public function whose arguments have
     types.
 
@@ -279,7 +283,7 @@ def _register_elementwise(dispatcher, count, kinds, handler):
 
 
 @export("experimental.dispatch_for_unary_elementwise_apis")
-def dispatch_for_unary_elementwise_apis(x_type):
+def dispatch_for_unary_elementwise_apis(x_type: Any) -> Any:
     """Returns a decorator of a handler `f(api_func, x)` of element-wise functions of one tensor.
 
     Args:
@@ -289,7 +293,7 @@ def dispatch_for_unary_elementwise_apis(x_type):
 
 
 @export("experimental.dispatch_for_binary_elementwise_apis")
-def dispatch_for_binary_elementwise_apis(x_type, y_type):
+def dispatch_for_binary_elementwise_apis(x_type: Any, y_type: Any) -> Any:
     """Returns a decorator of a handler `f(api_func, x, y)` of element-wise functions of two
     tensors.
 
@@ -301,7 +305,7 @@ def dispatch_for_binary_elementwise_apis(x_type, y_type):
 
 
 @export("experimental.dispatch_for_binary_elementwise_assert_apis")
-def dispatch_for_binary_elementwise_assert_apis(x_type, y_type):
+def dispatch_for_binary_elementwise_assert_apis(x_type: Any, y_type: Any) -> Any:
     """Returns a decorator of a handler `f(api_func, x, y)` of assertions that compare two tensors.
 
     Args:
@@ -312,7 +316,7 @@ def dispatch_for_binary_elementwise_assert_apis(x_type, y_type):
 
 
 @export("experimental.unregister_dispatch_for")
-def unregister_dispatch_for(dispatch_target):
+def unregister_dispatch_for(dispatch_target: Any) -> None:
     """Removes a handler from all functions that it was registered for.
 
     Args:

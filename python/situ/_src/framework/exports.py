@@ -26,6 +26,10 @@ from situ._src.ops import argument_order, array_ops, indexing, init_ops, math_op
 from situ._src.profiler import step_stats
 from situ._src.variables import eager_variable, variable, variable_scope
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any, Tensor, TensorLike
+
 for _name, _type in dtypes.NAMES.items():
     if _name.endswith("_ref"):
         continue
@@ -94,7 +98,7 @@ BOTH["python.framework.tensor_shape.as_shape"] = tensor_shape.as_shape
 
 
 @export("no_op")
-def no_op(name: str | None = None):
+def no_op(name: str | None = None) -> Any:
     """Returns an operation that does nothing; None eagerly.
 
     Args:
@@ -106,7 +110,7 @@ def no_op(name: str | None = None):
 
 
 @export("fill")
-def fill(dims, value, name: str | None = None):
+def fill(dims: list, value: TensorLike, name: str | None = None) -> Tensor:
     """Creates a tensor filled with a scalar.
 
     Args:
@@ -124,7 +128,7 @@ def fill(dims, value, name: str | None = None):
 
 
 @export("is_tensor", v1="contrib.framework.is_tensor")
-def is_tensor(x) -> bool:
+def is_tensor(x: TensorLike) -> bool:
     """Returns whether a value is a tensor or a variable.
 
     Args:
@@ -151,6 +155,6 @@ for _name, _encode in (
 
 
 @export("compat.as_str_any", "python.util.compat.as_str_any")
-def as_str_any(value, encoding="utf-8"):
+def as_str_any(value: TensorLike, encoding: str = "utf-8") -> Any:
     """Converts a value to str: bytes are decoded, other values are passed to `str`."""
     return value.decode(encoding) if isinstance(value, bytes) else str(value)

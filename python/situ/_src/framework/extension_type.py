@@ -25,6 +25,14 @@ from situ._src.framework.tensor import Tensor
 from situ._src.framework.type_spec import TypeSpec, spec_of
 from situ._src.ops.array_ops import op
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import (
+        Any,
+        Sequence,
+        TensorLike,
+    )
+
 _IN_CONSTRUCTOR = "_tf_extension_type_in_constructor"
 _FRAMEWORK = "_tf_extension_type_do_not_transform_this_class"
 _KERAS = ("_keras_mask", "_keras_history", "_keras_component", "_keras_optional")
@@ -109,7 +117,7 @@ class ExtensionType(_Immutable, metaclass=ExtensionTypeMetaclass):
     locals()[_FRAMEWORK] = True
     _KIND = "ExtensionType"
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any):
         del args, kwargs  # those of a subclass
         if type(self) is ExtensionType:
             raise AssertionError(
@@ -298,7 +306,7 @@ class ExtensionTypeSpec(_Immutable, TypeSpec):
         convert_fields(self._tf_extension_type_fields(), self.__dict__, "spec")
 
     @classmethod
-    def from_value(cls, value):
+    def from_value(cls, value: TensorLike) -> Any:
         """Returns the spec of a value."""
         return _create(cls, nest.map_structure(_field_spec, value._own()))
 
@@ -371,7 +379,7 @@ class ExtensionTypeSpec(_Immutable, TypeSpec):
     def _situ_from_tensors_(self, tensors):
         return self._with_leaves(tensors)
 
-    def is_compatible_with(self, spec_or_value) -> bool:
+    def is_compatible_with(self, spec_or_value: Any) -> bool:
         """Returns whether a value, or every value of another spec, can match this spec."""
         other = spec_or_value
         if not isinstance(other, TypeSpec):
@@ -383,13 +391,13 @@ class ExtensionTypeSpec(_Immutable, TypeSpec):
             return False
         return _compatible(tuple(self._own().values()), tuple(other._own().values()))
 
-    def is_subtype_of(self, other) -> bool:
+    def is_subtype_of(self, other: Any) -> bool:
         """Returns whether every value of this spec is one of the other's."""
         if type(other) is not type(self):
             return False
         return other.most_specific_common_supertype([self]) == other
 
-    def most_specific_common_supertype(self, others):
+    def most_specific_common_supertype(self, others: Sequence) -> Any:
         """Returns the narrowest spec that includes this one and the others, or None."""
         if any(type(other) is not type(self) for other in others):
             return None
@@ -442,7 +450,7 @@ class ExtensionTypeBatchEncoder:
     By default all tensors among the fields are stacked, and a dimension is added to shapes.
     """
 
-    def batch(self, spec, batch_size):
+    def batch(self, spec: Any, batch_size: int | None) -> Any:
         """Returns the spec of a batch of values.
 
         Args:
@@ -452,7 +460,7 @@ class ExtensionTypeBatchEncoder:
         fields = nest.map_structure(lambda f: _batched_field(f, batch_size), spec._own())
         return _create(type(spec), fields)
 
-    def unbatch(self, spec):
+    def unbatch(self, spec: Any) -> Any:
         """Returns the spec of one value of a batch.
 
         Args:
@@ -460,7 +468,7 @@ class ExtensionTypeBatchEncoder:
         """
         return _create(type(spec), nest.map_structure(_unbatched_field, spec._own()))
 
-    def encode(self, spec, value, minimum_rank: int = 0):
+    def encode(self, spec: Any, value: TensorLike, minimum_rank: int = 0) -> Any:
         """Returns a value as a structure of tensors and composite tensors.
 
         Args:
@@ -471,7 +479,7 @@ class ExtensionTypeBatchEncoder:
         del minimum_rank  # the fields of a batch have a rank of at least 1
         return spec._to_components(value)
 
-    def decode(self, spec, encoded_value):
+    def decode(self, spec: Any, encoded_value: Any) -> Any:
         """Returns the value of the result of encode, or of stacked or unstacked results.
 
         Args:
@@ -480,7 +488,7 @@ class ExtensionTypeBatchEncoder:
         """
         return spec._from_components(encoded_value)
 
-    def encoding_specs(self, spec):
+    def encoding_specs(self, spec: Any) -> Any:
         """Returns the specs of the results of encode.
 
         Args:

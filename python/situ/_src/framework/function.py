@@ -23,6 +23,8 @@ TYPE_CHECKING = False  # typing is not imported at run time: it costs start-up t
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from situ._src.framework.type_aliases import Any
+
 _all_functions: weakref.WeakSet = weakref.WeakSet()
 _state = {"eagerly": False}  # config.run_functions_eagerly
 
@@ -313,12 +315,12 @@ def _check_options(options, attributes):
 @export("function")
 def function(
     func: Callable | None = None,
-    input_signature=None,
+    input_signature: Any = None,
     autograph: bool = True,
-    experimental_implements=None,
-    experimental_autograph_options=None,
+    experimental_implements: Any = None,
+    experimental_autograph_options: Any = None,
     experimental_relax_shapes: bool = False,
-    experimental_compile=None,
+    experimental_compile: Any = None,
     jit_compile: bool | None = None,
     reduce_retracing: bool = False,
     experimental_attributes: dict | None = None,
@@ -361,7 +363,7 @@ def function(
 
 
 @export("autograph.experimental.do_not_convert")
-def do_not_convert(func=None) -> Callable:
+def do_not_convert(func: Any = None) -> Callable:
     """Excludes a function from AutoGraph.
 
     Args:

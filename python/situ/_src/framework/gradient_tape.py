@@ -23,6 +23,10 @@ from situ._src.framework.tensor import EagerTensor, GraphTensor
 from situ._src.ops.array_ops import convert_to_tensor, op
 from situ._src.variables.eager_variable import EagerVariable
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any, Tensor, TensorLike
+
 
 @export("GradientTape", "autodiff.GradientTape")
 class GradientTape(_situ.Tape):
@@ -70,7 +74,7 @@ class GradientTape(_situ.Tape):
         self._forget()
 
     @contextlib.contextmanager
-    def stop_recording(self):
+    def stop_recording(self) -> Any:
         """Returns a context manager in which nothing is recorded.
 
         Raises:
@@ -184,12 +188,12 @@ class GradientTape(_situ.Tape):
 
     def jacobian(
         self,
-        target,
-        sources,
-        unconnected_gradients=UnconnectedGradients.NONE,
-        parallel_iterations=None,
-        experimental_use_pfor=True,
-    ):
+        target: Any,
+        sources: Any,
+        unconnected_gradients: Any = UnconnectedGradients.NONE,
+        parallel_iterations: int | None = None,
+        experimental_use_pfor: bool = True,
+    ) -> Any:
         """Computes the Jacobian of a target.
 
         Args:
@@ -239,12 +243,12 @@ class GradientTape(_situ.Tape):
 
     def batch_jacobian(
         self,
-        target,
-        source,
-        unconnected_gradients=UnconnectedGradients.NONE,
-        parallel_iterations=None,
-        experimental_use_pfor=True,
-    ):
+        target: Any,
+        source: TensorLike,
+        unconnected_gradients: Any = UnconnectedGradients.NONE,
+        parallel_iterations: int | None = None,
+        experimental_use_pfor: bool = True,
+    ) -> Tensor:
         """Computes the Jacobian of each example of a batch.
 
         Args:
@@ -265,7 +269,9 @@ class GradientTape(_situ.Tape):
         """
         self._check_used()
         wide, deep = tensor_shape.as_shape(target.shape), tensor_shape.as_shape(source.shape)
-        first = [None if s.rank is None else s.with_rank_at_least(2).dims[0] for s in (wide, deep)]
+        first: list = [
+            None if s.rank is None else s.with_rank_at_least(2).dims[0] for s in (wide, deep)
+        ]
         if None not in first and not first[0].is_compatible_with(first[1]):
             raise ValueError(
                 f"Need first dimension of target shape ({wide}) and source shape ({deep}) to match."
@@ -318,7 +324,7 @@ class ForwardAccumulator:
       ValueError: a tangent does not have the shape of its primal.
     """
 
-    def __init__(self, primals, tangents):
+    def __init__(self, primals: Any, tangents: Any):
         self._primals, directions = flat(primals), flat(tangents)
         self._tangents = [
             convert_to_tensor(t, convert_to_tensor(p).dtype)
@@ -340,7 +346,7 @@ class ForwardAccumulator:
     def __exit__(self, *exception):
         self._tape.__exit__(*exception)
 
-    def jvp(self, primals, unconnected_gradients=UnconnectedGradients.NONE):
+    def jvp(self, primals: Any, unconnected_gradients: Any = UnconnectedGradients.NONE) -> Any:
         """Returns the Jacobian-vector products of tensors that were computed in the block.
 
         Args:

@@ -18,6 +18,10 @@ from situ._src.ops.array_ops import convert_to_tensor, op
 from situ._src.runner import training_costs
 from situ._src.variables.eager_variable import EagerVariable
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any
+
 
 @export("UnconnectedGradients")
 class UnconnectedGradients(enum.Enum):
@@ -234,16 +238,16 @@ def _check_complex(ys, grads):
 
 @export(v1="gradients")
 def gradients(
-    ys,
-    xs,
-    grad_ys=None,
-    name="gradients",
-    colocate_gradients_with_ops=False,
-    gate_gradients=False,
-    aggregation_method=None,
-    stop_gradients=None,
-    unconnected_gradients=UnconnectedGradients.NONE,
-):
+    ys: Any,
+    xs: Any,
+    grad_ys: Any = None,
+    name: str | None = "gradients",
+    colocate_gradients_with_ops: bool = False,
+    gate_gradients: bool = False,
+    aggregation_method: Any = None,
+    stop_gradients: Any = None,
+    unconnected_gradients: Any = UnconnectedGradients.NONE,
+) -> Any:
     """Adds symbolic gradients of the sum of `ys` with respect to each of `xs` to the graph.
 
     Args:
@@ -328,13 +332,13 @@ export(v2="gradients")(
 
 @export("hessians")
 def hessians(
-    ys,
-    xs,
-    gate_gradients=False,
-    aggregation_method=None,
-    name="hessians",
-    colocate_gradients_with_ops=False,
-):
+    ys: Any,
+    xs: Any,
+    gate_gradients: bool = False,
+    aggregation_method: Any = None,
+    name: str | None = "hessians",
+    colocate_gradients_with_ops: bool = False,
+) -> Any:
     """Adds the Hessians of the sum of `ys` with respect to each of `xs` to the graph.
 
     Args:
@@ -396,7 +400,7 @@ class RegisterGradient:
         operation and a gradient for each output, and returns a gradient for each input.
     """
 
-    def __init__(self, op_type):
+    def __init__(self, op_type: str):
         self._name = op_type
 
     def __call__(self, function):

@@ -15,6 +15,10 @@ from situ._src.framework.api import export
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.node_def import GraphDef, NodeDef
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any
+
 
 def _names(text):
     """Returns a list of names from a list or a comma-separated string."""
@@ -35,22 +39,22 @@ def _read_graph_def(path, binary):
 
 @export(v1="python.tools.freeze_graph.freeze_graph_with_def_protos")
 def freeze_graph_with_def_protos(
-    input_graph_def,
-    input_saver_def=None,
-    input_checkpoint=None,
-    output_node_names="",
-    restore_op_name="",
-    filename_tensor_name="",
-    output_graph="",
-    clear_devices=True,
-    initializer_nodes="",
-    variable_names_whitelist="",
-    variable_names_blacklist="",
-    input_meta_graph_def=None,
-    input_saved_model_dir=None,
-    saved_model_tags=None,
-    checkpoint_version=2,
-):
+    input_graph_def: Any,
+    input_saver_def: Any = None,
+    input_checkpoint: Any = None,
+    output_node_names: str = "",
+    restore_op_name: str = "",
+    filename_tensor_name: str = "",
+    output_graph: str = "",
+    clear_devices: bool = True,
+    initializer_nodes: str = "",
+    variable_names_whitelist: str = "",
+    variable_names_blacklist: str = "",
+    input_meta_graph_def: Any = None,
+    input_saved_model_dir: str | None = None,
+    saved_model_tags: Any = None,
+    checkpoint_version: int = 2,
+) -> Any:
     """Replaces the variables of a GraphDef by constants with values from a checkpoint.
 
     Args:
@@ -117,23 +121,23 @@ def _saved_graph(folder, tags):
 
 @export(v1="python.tools.freeze_graph.freeze_graph")
 def freeze_graph(
-    input_graph,
-    input_saver,
-    input_binary,
-    input_checkpoint,
-    output_node_names,
-    restore_op_name,
-    filename_tensor_name,
-    output_graph,
-    clear_devices,
-    initializer_nodes,
-    variable_names_whitelist="",
-    variable_names_blacklist="",
-    input_meta_graph=None,
-    input_saved_model_dir=None,
-    saved_model_tags="serve",
-    checkpoint_version=2,
-):
+    input_graph: Any,
+    input_saver: Any,
+    input_binary: Any,
+    input_checkpoint: Any,
+    output_node_names: Any,
+    restore_op_name: Any,
+    filename_tensor_name: Any,
+    output_graph: Any,
+    clear_devices: bool,
+    initializer_nodes: Any,
+    variable_names_whitelist: str = "",
+    variable_names_blacklist: str = "",
+    input_meta_graph: Any = None,
+    input_saved_model_dir: str | None = None,
+    saved_model_tags: str = "serve",
+    checkpoint_version: int = 2,
+) -> Any:
     """Replaces the variables of a graph in a file by constants with values from a checkpoint.
 
     Args:
@@ -188,12 +192,12 @@ def freeze_graph(
 
 @export(v1="python.tools.optimize_for_inference_lib.optimize_for_inference")
 def optimize_for_inference(
-    input_graph_def,
-    input_node_names,
-    output_node_names,
-    placeholder_type_enum=None,
-    toco_compatible=False,
-):
+    input_graph_def: Any,
+    input_node_names: Any,
+    output_node_names: Any,
+    placeholder_type_enum: Any = None,
+    toco_compatible: bool = False,
+) -> Any:
     """Removes nodes that only training needs.
 
     Args:
@@ -234,8 +238,12 @@ def _placeholder(node, type_enum):
 
 @export(v1="python.tools.inspect_checkpoint.print_tensors_in_checkpoint_file")
 def print_tensors_in_checkpoint_file(
-    file_name, tensor_name=None, all_tensors=True, all_tensor_names=False, count_exclude_pattern=""
-):
+    file_name: str,
+    tensor_name: Any = None,
+    all_tensors: bool = True,
+    all_tensor_names: bool = False,
+    count_exclude_pattern: str = "",
+) -> None:
     """Prints the tensors of a checkpoint.
 
     Args:

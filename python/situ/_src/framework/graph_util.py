@@ -27,7 +27,7 @@ def _input_nodes(node):
 
 
 @_exported("extract_sub_graph")
-def extract_sub_graph(graph_def, dest_nodes: list) -> Any:
+def extract_sub_graph(graph_def: Any, dest_nodes: list) -> Any:
     """Returns the part of a graph that some nodes depend on.
 
     Args:
@@ -79,12 +79,12 @@ def _constant(name, array, device):
 
 @_exported("convert_variables_to_constants")
 def convert_variables_to_constants(
-    sess,
-    input_graph_def,
-    output_node_names,
-    variable_names_whitelist=None,
-    variable_names_blacklist=None,
-):
+    sess: Any,
+    input_graph_def: Any,
+    output_node_names: Any,
+    variable_names_whitelist: Any = None,
+    variable_names_blacklist: Any = None,
+) -> Any:
     """Replaces the variables of a graph by constants with their current values.
 
     Args:
@@ -106,7 +106,7 @@ def convert_variables_to_constants(
         and n.name not in (variable_names_blacklist or ())
     ]
     handles = {n.name for n in part.node if n.op == "VarHandleOp"}
-    reads = {}
+    reads: dict = {}
     for node in input_graph_def.node:
         if node.op == "ReadVariableOp" and _input_nodes(node)[0] in handles:
             reads.setdefault(_input_nodes(node)[0], node.name + ":0")
@@ -201,7 +201,7 @@ def _freeze_call(node, handles, functions):
 
 
 @_exported("remove_training_nodes")
-def remove_training_nodes(input_graph, protected_nodes: list | None = None) -> Any:
+def remove_training_nodes(input_graph: Any, protected_nodes: list | None = None) -> Any:
     """Removes nodes that only training needs: CheckNumerics, and Identity and StopGradient without
     control edges with which no node is colocated.
 
@@ -254,7 +254,7 @@ def _followed(name, replaced):
 
 
 @export("io.write_graph", v1=("train.write_graph", "python.framework.graph_io.write_graph"))
-def write_graph(graph_or_graph_def, logdir: str, name: str, as_text: bool = True) -> str:
+def write_graph(graph_or_graph_def: Any, logdir: str, name: str, as_text: bool = True) -> str:
     """Writes a graph to a file.
 
     Args:

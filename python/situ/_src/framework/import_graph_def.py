@@ -466,14 +466,14 @@ def _element(operations, text):
 
 @export("graph_util.import_graph_def", "import_graph_def", v1="import_graph_def")
 def import_graph_def(
-    graph_def,
-    input_map=None,
-    return_elements=None,
-    name=None,
-    op_dict=None,
-    producer_op_list=None,
-    validate_colocation_constraints=True,
-):
+    graph_def: Any,
+    input_map: dict | None = None,
+    return_elements: Any = None,
+    name: str | None = None,
+    op_dict: Any = None,
+    producer_op_list: Any = None,
+    validate_colocation_constraints: bool = True,
+) -> list | None:
     """Imports the nodes of a GraphDef into the current graph.
 
     Args:

@@ -11,6 +11,10 @@ from situ._src.framework.api import export
 from situ._src.framework.tensor import constant_value
 from situ._src.ops.array_ops import concat, convert_to_tensor, op
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any, TensorLike
+
 IndexedSlicesValue = collections.namedtuple("IndexedSlicesValue", "values indices dense_shape")
 export(v1=("IndexedSlicesValue", "compat.v1.IndexedSlicesValue"))(IndexedSlicesValue)
 
@@ -27,7 +31,7 @@ class IndexedSlices:
       dense_shape: the shape of the whole tensor, if it is known.
     """
 
-    def __init__(self, values, indices, dense_shape=None):
+    def __init__(self, values: TensorLike, indices: TensorLike, dense_shape: TensorLike = None):
         self.values, self.indices = convert_to_tensor(values), convert_to_tensor(indices)
         self.dense_shape = None if dense_shape is None else convert_to_tensor(dense_shape)
 
@@ -38,7 +42,7 @@ class IndexedSlices:
     device = property(lambda s: s.values.device)
 
     @property
-    def shape(self):
+    def shape(self) -> Any:
         """The static shape of the whole tensor."""
         known = None if self.dense_shape is None else constant_value(self.dense_shape)
         if known is not None:
@@ -50,15 +54,15 @@ class IndexedSlices:
             else [None, *tensor_shape.as_shape(self.values.shape).as_list()[1:]]
         )
 
-    def get_shape(self):
+    def get_shape(self) -> Any:
         """Returns the static shape of the whole tensor."""
         return self.shape
 
-    def consumers(self):
+    def consumers(self) -> Any:
         """Returns the operations that read the values."""
         return self.values.consumers()
 
-    def with_values(self, values):
+    def with_values(self, values: TensorLike) -> Any:
         """Returns IndexedSlices with other values and the same indices."""
         return IndexedSlices(values, self.indices, self.dense_shape)
 

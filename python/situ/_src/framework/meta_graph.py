@@ -273,20 +273,20 @@ def _check_graph_mode():
 
 @export(v1="train.export_meta_graph")
 def export_meta_graph(
-    filename=None,
-    meta_info_def=None,
-    graph_def=None,
-    saver_def=None,
-    collection_list=None,
-    as_text=False,
-    graph=None,
-    export_scope=None,
-    clear_devices=False,
-    clear_extraneous_savers=False,
-    strip_default_attrs=False,
-    save_debug_info=False,
-    **kwargs,
-):
+    filename: str | None = None,
+    meta_info_def: Any = None,
+    graph_def: Any = None,
+    saver_def: Any = None,
+    collection_list: list[str] | None = None,
+    as_text: bool = False,
+    graph: Any = None,
+    export_scope: str | None = None,
+    clear_devices: bool = False,
+    clear_extraneous_savers: bool = False,
+    strip_default_attrs: bool = False,
+    save_debug_info: bool = False,
+    **kwargs: Any,
+) -> Any:
     """Exports a graph with its functions and collections.
 
     Args:
@@ -461,7 +461,12 @@ def import_into(
 
 
 @export(v1="train.import_meta_graph")
-def import_meta_graph(meta_graph_or_file, clear_devices=False, import_scope=None, **kwargs):
+def import_meta_graph(
+    meta_graph_or_file: Any,
+    clear_devices: bool = False,
+    import_scope: str | None = None,
+    **kwargs: Any,
+) -> Any:
     """Imports a graph that export_meta_graph or a tf.compat.v1.train.Saver wrote.
 
     Args:
@@ -514,19 +519,19 @@ _exported("read_meta_graph_file")(read)
 
 
 @_exported("strip_graph_default_valued_attrs")
-def strip_graph_default_valued_attrs(meta_graph_def):
+def strip_graph_default_valued_attrs(meta_graph_def: Any) -> None:
     """Removes attributes with default values from the nodes of a MetaGraphDef."""
     strip_default_attrs_of(meta_graph_def)
 
 
 @_exported("ops_used_by_graph_def")
-def ops_used_by_graph_def(graph_def) -> list[str]:
+def ops_used_by_graph_def(graph_def: Any) -> list[str]:
     """Returns the names of the ops that a graph and its functions use."""
     return _used_ops(graph_def)
 
 
 @_exported("stripped_op_list_for_graph")
-def stripped_op_list_for_graph(graph_def):
+def stripped_op_list_for_graph(graph_def: Any) -> Any:
     """Returns the OpList of the ops that a graph and its functions use."""
     made = message_class("tensorflow.OpList")()
     _stripped_op_list(graph_def, made)
@@ -535,8 +540,13 @@ def stripped_op_list_for_graph(graph_def):
 
 @_exported("add_collection_def")
 def add_collection_def(
-    meta_graph_def, key, graph=None, export_scope=None, exclude_nodes=None, override_contents=None
-):
+    meta_graph_def: Any,
+    key: str,
+    graph: Any = None,
+    export_scope: str | None = None,
+    exclude_nodes: Any = None,
+    override_contents: Any = None,
+) -> None:
     """Adds a collection of a graph to a MetaGraphDef.
 
     Args:
@@ -559,16 +569,16 @@ def add_collection_def(
 
 @_exported("create_meta_graph_def")
 def create_meta_graph_def(
-    meta_info_def=None,
-    graph_def=None,
-    saver_def=None,
-    collection_list=None,
-    graph=None,
-    export_scope=None,
-    exclude_nodes=None,
-    clear_extraneous_savers=False,
-    strip_default_attrs=False,
-):
+    meta_info_def: Any = None,
+    graph_def: Any = None,
+    saver_def: Any = None,
+    collection_list: list[str] | None = None,
+    graph: Any = None,
+    export_scope: str | None = None,
+    exclude_nodes: Any = None,
+    clear_extraneous_savers: bool = False,
+    strip_default_attrs: bool = False,
+) -> Any:
     """Returns the MetaGraphDef of a graph, see `tf.compat.v1.train.export_meta_graph`."""
     unsupported("create_meta_graph_def", exclude_nodes=(exclude_nodes, None))
     return create(
@@ -585,8 +595,13 @@ def create_meta_graph_def(
 
 @_exported("export_scoped_meta_graph")
 def export_scoped_meta_graph(
-    filename=None, graph_def=None, graph=None, export_scope=None, as_text=False, **kwargs
-):
+    filename: str | None = None,
+    graph_def: Any = None,
+    graph: Any = None,
+    export_scope: str | None = None,
+    as_text: bool = False,
+    **kwargs: Any,
+) -> Any:
     """Exports a name scope of a graph. Returns the MetaGraphDef, and the global variables by their
     names without the scope; see `tf.compat.v1.train.export_meta_graph`."""
     graph = graph or get_default_graph()
@@ -607,8 +622,12 @@ def export_scoped_meta_graph(
 
 @_exported("import_scoped_meta_graph")
 def import_scoped_meta_graph(
-    meta_graph_or_file, clear_devices=False, graph=None, import_scope=None, **kwargs
-):
+    meta_graph_or_file: Any,
+    clear_devices: bool = False,
+    graph: Any = None,
+    import_scope: str | None = None,
+    **kwargs: Any,
+) -> Any:
     """Imports a MetaGraphDef. Returns the imported global variables by their names without the
     scope; see `tf.compat.v1.train.import_meta_graph`."""
     graph = graph or get_default_graph()
@@ -616,7 +635,9 @@ def import_scoped_meta_graph(
 
 
 @_exported("copy_scoped_meta_graph")
-def copy_scoped_meta_graph(from_scope, to_scope, from_graph=None, to_graph=None):
+def copy_scoped_meta_graph(
+    from_scope: Any, to_scope: Any, from_graph: Any = None, to_graph: Any = None
+) -> Any:
     """Copies a name scope of a graph. Returns the copied global variables by their names without
     the scope.
 

@@ -12,6 +12,13 @@ from situ._src.framework.api import export
 from situ._src.framework.scopes import name_scope
 from situ._src.variables.variable import Variable
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import (
+        Any,
+        Callable,
+    )
+
 
 def _snake(name):
     return re.sub(
@@ -39,7 +46,7 @@ class Module:
       ValueError: the name is not an identifier.
     """
 
-    def __init__(self, name=None):
+    def __init__(self, name: str | None = None):
         if name is None:
             name = _snake(type(self).__name__)
         elif not re.fullmatch(r"[A-Za-z_]\w*", name):
@@ -59,7 +66,7 @@ class Module:
     name = property(lambda s: s.__dict__.get("_name") or _snake(type(s).__name__))
 
     @property
-    def name_scope(self):
+    def name_scope(self) -> Any:
         """The scope of the module, as it was when the module was made."""
         return name_scope(self.__dict__.get("_scope_name") or self.name + "/")
 
@@ -86,27 +93,27 @@ class Module:
         return tuple(result)
 
     @property
-    def variables(self):
+    def variables(self) -> Any:
         """The variables of this module and its submodules."""
         return self._flatten(predicate=lambda v: isinstance(v, Variable))
 
     @property
-    def trainable_variables(self):
+    def trainable_variables(self) -> Any:
         """The trainable variables of this module and its submodules."""
         return self._flatten(predicate=lambda v: isinstance(v, Variable) and v.trainable)
 
     @property
-    def non_trainable_variables(self):
+    def non_trainable_variables(self) -> Any:
         """The variables that are not trainable."""
         return self._flatten(predicate=lambda v: isinstance(v, Variable) and not v.trainable)
 
     @property
-    def submodules(self):
+    def submodules(self) -> Any:
         """The submodules, recursively."""
         return self._flatten(predicate=lambda v: isinstance(v, Module))
 
     @classmethod
-    def with_name_scope(cls, method):
+    def with_name_scope(cls, method: Callable) -> Any:
         """Decorates a method to run in the name scope of the module.
 
         Args:

@@ -12,6 +12,10 @@ from situ._src.framework.graph import GraphKeys, get_default_graph
 from situ._src.framework.keywords import unsupported
 from situ._src.ops.array_ops import group
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any, Callable
+
 for _name in (
     "add_to_collection",
     "get_collection",
@@ -45,13 +49,15 @@ class List(list):
 class PrivateThreadPool:
     """A thread pool of a data set; without effect, as situ manages its threads itself."""
 
-    def __init__(self, num_threads, display_name=None, max_intra_op_parallelism=1):
+    def __init__(
+        self, num_threads: int, display_name: Any = None, max_intra_op_parallelism: int = 1
+    ):
         del max_intra_op_parallelism  # situ manages its threads itself
         self.num_threads, self.display_name = num_threads, display_name
 
 
 @export("contrib.data.python.ops.threadpool.override_threadpool")
-def override_threadpool(dataset, thread_pool):
+def override_threadpool(dataset: Any, thread_pool: Any) -> Any:
     """Returns the data set unchanged."""
     del thread_pool  # situ manages its threads itself
     return dataset
@@ -64,7 +70,7 @@ def shared_resources() -> list:
 
 
 @export("python.ops.resources.initialize_resources")
-def initialize_resources(resource_list, name="init"):
+def initialize_resources(resource_list: Any, name: str | None = "init") -> Any:
     """Returns an operation that creates resources.
 
     Args:
@@ -79,8 +85,12 @@ BOTH["python.util.tf_contextlib.contextmanager"] = contextlib.contextmanager
 
 @export("python.util.tf_decorator.make_decorator")
 def make_decorator(
-    target, decorator_func, decorator_name=None, decorator_doc="", decorator_argspec=None
-):
+    target: Any,
+    decorator_func: Callable,
+    decorator_name: Any = None,
+    decorator_doc: str = "",
+    decorator_argspec: Any = None,
+) -> Any:
     """Returns the decorator function with the name and doc string of its target.
 
     Args:
@@ -98,6 +108,6 @@ def make_decorator(
 
 
 @export("python.util.tf_decorator.unwrap")
-def unwrap(maybe_tf_decorator):
+def unwrap(maybe_tf_decorator: Any) -> Any:
     """Returns the decorators of a function (none) and the undecorated function."""
     return [], inspect.unwrap(maybe_tf_decorator)

@@ -15,6 +15,10 @@ from situ._src.framework.device_types import LogicalDevice
 from situ._src.framework.graph import get_default_graph, scope
 from situ._src.framework.graph_scopes import ReusableScope
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any, TensorLike
+
 _HOST = DeviceSpec("localhost", 0, 0, "CPU", 0)
 
 
@@ -82,7 +86,7 @@ def _is_building():
 
 
 @export("device")
-def device(device_name_or_function=None, device_name=None):
+def device(device_name_or_function: Any = None, device_name: str | None = None) -> Any:
     """Returns a context manager that requests a device for operations.
 
     Args:
@@ -189,7 +193,7 @@ export("name_scope")(name_scope)
 
 
 @export(v1="op_scope")
-def op_scope(values, name, default_name=None):
+def op_scope(values: TensorLike, name: str, default_name: Any = None) -> Any:
     """Deprecated form of tf.name_scope.
 
     Args:
@@ -201,7 +205,7 @@ def op_scope(values, name, default_name=None):
 
 
 @export("control_dependencies")
-def control_dependencies(control_inputs):
+def control_dependencies(control_inputs: Any) -> Any:
     """Returns a context manager: operations in it run after `control_inputs`.
 
     Args:
@@ -214,7 +218,7 @@ def control_dependencies(control_inputs):
 
 
 @export(v1=("colocate_with",))
-def colocate_with(op, ignore_existing: bool = False):
+def colocate_with(op: Any, ignore_existing: bool = False) -> Any:
     """Returns a context manager that places operations on the device of `op`.
 
     Args:
@@ -260,7 +264,7 @@ def colocate_with_variable(variable):
 
 @export("init_scope")
 @contextlib.contextmanager
-def init_scope():
+def init_scope() -> Any:
     """Returns a context manager that leaves traced functions, branches of tf.cond and control
     dependencies.
 
@@ -284,7 +288,7 @@ def init_scope():
 
 
 @export(v1="container")
-def container(container_name: str):
+def container(container_name: str) -> Any:
     """Returns a context manager: variables, queues, iterators and other resources that are created
     in it belong to a container, which tf.compat.v1.Session.reset can clear.
 
@@ -295,7 +299,7 @@ def container(container_name: str):
 
 
 @export(v1="add_to_collection")
-def add_to_collection(name: str, value) -> None:
+def add_to_collection(name: str, value: TensorLike) -> None:
     """Appends a value to a collection of the default graph.
 
     Args:
@@ -306,7 +310,7 @@ def add_to_collection(name: str, value) -> None:
 
 
 @export(v1="add_to_collections")
-def add_to_collections(names, value) -> None:
+def add_to_collections(names: Any, value: TensorLike) -> None:
     """Appends a value to several collections of the default graph.
 
     Args:

@@ -18,6 +18,10 @@ from situ._src.framework.message_classes import message_class
 from situ._src.ops.array_ops import convert_to_tensor
 from situ._src.ops.script_ops import py_func
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import DTypeLike, ShapeLike, Tensor, TensorLike
+
 TensorProto = message_class("tensorflow.TensorProto")
 
 
@@ -37,7 +41,7 @@ def make_proto(array: numpy.ndarray, dtype: Any) -> Any:
 
 
 @export("io.serialize_tensor", v1="serialize_tensor")
-def serialize_tensor(tensor, name: str | None = None):
+def serialize_tensor(tensor: TensorLike, name: str | None = None) -> Any:
     """Converts a tensor to a binary TensorProto.
 
     Args:
@@ -60,7 +64,7 @@ def serialize_tensor(tensor, name: str | None = None):
 
 
 @export("io.parse_tensor", v1="parse_tensor")
-def parse_tensor(serialized, out_type, name: str | None = None):
+def parse_tensor(serialized: Any, out_type: DTypeLike, name: str | None = None) -> Tensor:
     """Converts a binary TensorProto to a tensor.
 
     Args:
@@ -148,8 +152,12 @@ def _check_count(array, shape, verify_shape):
 
 @export("make_tensor_proto", v1="contrib.util.make_tensor_proto")
 def make_tensor_proto(
-    values, dtype=None, shape=None, verify_shape: bool = False, allow_broadcast: bool = False
-):
+    values: TensorLike,
+    dtype: DTypeLike = None,
+    shape: ShapeLike = None,
+    verify_shape: bool = False,
+    allow_broadcast: bool = False,
+) -> Any:
     """Creates a TensorProto.
 
     Args:
@@ -196,7 +204,7 @@ def make_tensor_proto(
 
 
 @export("make_ndarray", v1="contrib.util.make_ndarray")
-def make_ndarray(tensor):
+def make_ndarray(tensor: TensorLike) -> Any:
     """Converts a TensorProto to a NumPy array.
 
     Args:

@@ -18,6 +18,10 @@ from situ._src.framework import errors, style
 from situ._src.framework.api import BOTH, export
 from situ._src.ops import random_ops
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any, TensorLike
+
 _SEED = 87654321
 _folders: list[str] = []  # of the process: get_temp_dir
 BOTH["test.mock"] = mock
@@ -163,28 +167,31 @@ def _on_device(use_gpu, force_gpu):
 class TestCase(_Arrays, unittest.TestCase):
     """unittest's, with comparisons of arrays; each test begins with a graph of its own."""
 
-    def setUp(self):
+    def setUp(self) -> None:
         super().setUp()
         if self._testMethodName == "test_session":
-            self.skipTest("Not a test.")  # its name looks like one
+            self.skipTest("Not a test.")  # unittest collects it for its name, as in TensorFlow
         _reset_state()
 
-    def get_temp_dir(self):
+    def get_temp_dir(self) -> Any:
         return tempfile.mkdtemp(prefix=self._testMethodName, dir=get_temp_dir())
 
     create_tempdir = get_temp_dir
 
-    def evaluate(self, tensors):
+    def evaluate(self, tensors: Any) -> Any:
         """The values of tensors, in both styles."""
         from situ._src.framework import nest
         from situ._src.framework.session import get_default_session
 
         if not _situ.executing_eagerly():
-            return get_default_session().run(tensors)
+            session: Any = get_default_session()
+            return session.run(tensors)
         return nest.map_structure(lambda t: t.numpy() if hasattr(t, "numpy") else t, tensors)
 
     @contextlib.contextmanager
-    def session(self, graph=None, config=None, use_gpu=True, force_gpu=False):
+    def session(
+        self, graph: Any = None, config: Any = None, use_gpu: bool = True, force_gpu: bool = False
+    ) -> Any:
         """Returns a context manager for a session of a graph.
 
         Args:
@@ -201,10 +208,13 @@ class TestCase(_Arrays, unittest.TestCase):
         with Session(graph=graph, config=config) as sess, _on_device(use_gpu, force_gpu):
             yield sess
 
-    test_session = session
+    test_session = contextlib.contextmanager(session.__wrapped__)
+    test_session.__test__ = False  # type: ignore[attr-defined]  # pytest does not collect it
 
     @contextlib.contextmanager
-    def cached_session(self, graph=None, config=None, use_gpu=True, force_gpu=False):
+    def cached_session(
+        self, graph: Any = None, config: Any = None, use_gpu: bool = True, force_gpu: bool = False
+    ) -> Any:
         """Returns a context manager for a session that is the same in all calls of a test. The
         arguments are those of `session`.
 
@@ -227,7 +237,9 @@ class TestCase(_Arrays, unittest.TestCase):
                 yield self._cached
 
     @contextlib.contextmanager
-    def assertRaisesWithPredicateMatch(self, exception_type, expected_err_re_or_predicate):
+    def assertRaisesWithPredicateMatch(
+        self, exception_type: Any, expected_err_re_or_predicate: Any
+    ) -> Any:
         with self.assertRaises(exception_type) as caught:
             yield
         check = expected_err_re_or_predicate
@@ -238,19 +250,19 @@ class TestCase(_Arrays, unittest.TestCase):
         )
         self.assertTrue(good, f"{caught.exception} does not match {check}")
 
-    def assertRaisesOpError(self, expected_err_re_or_predicate):
+    def assertRaisesOpError(self, expected_err_re_or_predicate: Any) -> Any:
         return self.assertRaisesWithPredicateMatch(errors.OpError, expected_err_re_or_predicate)
 
-    def assertStartsWith(self, actual, expected_start, msg=None):
+    def assertStartsWith(self, actual: Any, expected_start: Any, msg: str | None = None) -> None:
         self.assertTrue(actual.startswith(expected_start), msg)
 
-    def assertLen(self, container, expected_len, msg=None):
+    def assertLen(self, container: str, expected_len: Any, msg: str | None = None) -> None:
         self.assertEqual(len(container), expected_len, msg)
 
-    def assertEmpty(self, container, msg=None):
+    def assertEmpty(self, container: str, msg: str | None = None) -> None:
         self.assertEqual(len(container), 0, msg)
 
-    def assertNotEmpty(self, container, msg=None):
+    def assertNotEmpty(self, container: str, msg: str | None = None) -> None:
         self.assertGreater(len(container), 0, msg)
 
 
@@ -262,8 +274,15 @@ def _perturbed(values, i, delta):
 
 @export(v1="test.compute_gradient")
 def compute_gradient(
-    x, x_shape, y, y_shape, x_init_value=None, delta=1e-3, init_targets=None, extra_feed_dict=None
-):
+    x: TensorLike,
+    x_shape: Any,
+    y: TensorLike,
+    y_shape: Any,
+    x_init_value: Any = None,
+    delta: float = 1e-3,
+    init_targets: Any = None,
+    extra_feed_dict: Any = None,
+) -> Any:
     """Computes the theoretical and the numerical Jacobian of `y`, in the default session.
 
     Args:
@@ -290,7 +309,8 @@ def compute_gradient(
             compute_gradient(a, s, y, y_shape, v, delta, init_targets, extra_feed_dict)
             for a, s, v in zip(x, x_shape, starts)
         ]
-    sess, kind = get_default_session(), x.dtype.base_dtype.as_numpy_dtype
+    sess: Any = get_default_session()
+    kind = x.dtype.base_dtype.as_numpy_dtype
     for target in init_targets or []:
         sess.run(target)
     start = (
@@ -322,8 +342,15 @@ def _gradient_of(y, x, y_shape):
 
 @export(v1="test.compute_gradient_error")
 def compute_gradient_error(
-    x, x_shape, y, y_shape, x_init_value=None, delta=1e-3, init_targets=None, extra_feed_dict=None
-):
+    x: TensorLike,
+    x_shape: Any,
+    y: TensorLike,
+    y_shape: Any,
+    x_init_value: Any = None,
+    delta: float = 1e-3,
+    init_targets: Any = None,
+    extra_feed_dict: Any = None,
+) -> Any:
     """Returns the largest absolute difference between the Jacobians of compute_gradient.
 
     Args:
@@ -337,5 +364,5 @@ def compute_gradient_error(
 
 
 @export("test.main")
-def main(argv=None):
+def main(argv: Any = None) -> None:
     unittest.main(argv=argv)

@@ -8,6 +8,16 @@ from situ._src.framework import tensor_shape
 from situ._src.framework.api import export
 from situ._src.framework.dtypes import DType, as_dtype
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import (
+        Any,
+        DTypeLike,
+        Sequence,
+        ShapeLike,
+        TensorLike,
+    )
+
 
 @export("TypeSpec")
 class TypeSpec:
@@ -17,7 +27,7 @@ class TypeSpec:
     dtype: DType
     value_type = property(lambda s: None)
 
-    def is_compatible_with(self, spec_or_value) -> bool:
+    def is_compatible_with(self, spec_or_value: Any) -> bool:
         """Returns whether a value, or every value of another spec, can match this spec.
 
         Args:
@@ -30,7 +40,7 @@ class TypeSpec:
             and self.shape.is_compatible_with(other.shape)
         )
 
-    def is_subtype_of(self, other) -> bool:
+    def is_subtype_of(self, other: Any) -> bool:
         """Returns whether every value of this spec is one of the other's."""
         return (
             type(other) is type(self)
@@ -38,16 +48,17 @@ class TypeSpec:
             and other.shape.most_specific_compatible_shape(self.shape) == other.shape
         )
 
-    def most_specific_common_supertype(self, others):
+    def most_specific_common_supertype(self, others: Sequence) -> Any:
         """Returns the narrowest spec that includes this one and the others, or None."""
         shape = self.shape
         for other in others:
             if type(other) is not type(self) or other.dtype != self.dtype:
                 return None
             shape = shape.most_specific_compatible_shape(other.shape)
-        return type(self)(shape, self.dtype)
+        kind: Any = type(self)
+        return kind(shape, self.dtype)
 
-    def most_specific_compatible_type(self, other):
+    def most_specific_compatible_type(self, other: Any) -> Any:
         """Returns the narrowest spec that includes both.
 
         Raises:
@@ -75,24 +86,26 @@ class TensorSpec(TypeSpec):
       name: the name of an argument, or None.
     """
 
-    def __init__(self, shape=None, dtype="float32", name=None):
+    def __init__(
+        self, shape: ShapeLike = None, dtype: DTypeLike = "float32", name: str | None = None
+    ):
         self.shape, self.dtype, self.name = tensor_shape.as_shape(shape), as_dtype(dtype), name
 
     rank = property(lambda s: s.shape.rank)
 
     @property
-    def value_type(self):
+    def value_type(self) -> Any:
         from situ._src.framework.tensor import Tensor
 
         return Tensor
 
     @classmethod
-    def from_spec(cls, spec, name: str | None = None) -> TensorSpec:
+    def from_spec(cls, spec: Any, name: str | None = None) -> TensorSpec:
         """Returns a TensorSpec with the shape and dtype of another spec."""
         return cls(spec.shape, spec.dtype, name or getattr(spec, "name", None))
 
     @classmethod
-    def from_tensor(cls, tensor, name: str | None = None) -> TensorSpec:
+    def from_tensor(cls, tensor: TensorLike, name: str | None = None) -> TensorSpec:
         """Returns the TensorSpec of a tensor."""
         return cls(tensor.shape, tensor.dtype, name)
 
@@ -109,13 +122,13 @@ class SparseTensorSpec(TypeSpec):
       dtype: the type of the values.
     """
 
-    def __init__(self, shape=None, dtype="float32"):
+    def __init__(self, shape: ShapeLike = None, dtype: DTypeLike = "float32"):
         self.shape, self.dtype = tensor_shape.as_shape(shape), as_dtype(dtype)
 
     rank = property(lambda s: s.shape.rank)
 
     @property
-    def value_type(self):
+    def value_type(self) -> Any:
         from situ._src.ops.sparse_ops import SparseTensor
 
         return SparseTensor
@@ -155,11 +168,11 @@ class IndexedSlicesSpec(TypeSpec):
 
     def __init__(
         self,
-        shape=None,
-        dtype="float32",
-        indices_dtype="int64",
-        dense_shape_dtype=None,
-        indices_shape=None,
+        shape: ShapeLike = None,
+        dtype: DTypeLike = "float32",
+        indices_dtype: DTypeLike = "int64",
+        dense_shape_dtype: DTypeLike = None,
+        indices_shape: Any = None,
     ):
         self.shape, self.dtype = tensor_shape.as_shape(shape), as_dtype(dtype)
         self._indices_dtype = as_dtype(indices_dtype)
@@ -168,7 +181,7 @@ class IndexedSlicesSpec(TypeSpec):
         self._indices_shape = tensor_shape.as_shape(indices_shape).merge_with(one)
 
     @property
-    def value_type(self):
+    def value_type(self) -> Any:
         from situ._src.framework.indexed_slices import IndexedSlices
 
         return IndexedSlices
@@ -182,7 +195,7 @@ class IndexedSlicesSpec(TypeSpec):
     def _matches(self, other):
         return type(other) is type(self) and other._types() == self._types()
 
-    def is_compatible_with(self, spec_or_value) -> bool:
+    def is_compatible_with(self, spec_or_value: Any) -> bool:
         """Returns whether a value, or every value of another spec, can match this spec."""
         other = spec_or_value if isinstance(spec_or_value, TypeSpec) else spec_of(spec_or_value)
         return (
@@ -192,11 +205,11 @@ class IndexedSlicesSpec(TypeSpec):
             and self._indices_shape.is_compatible_with(other._indices_shape)
         )
 
-    def is_subtype_of(self, other) -> bool:
+    def is_subtype_of(self, other: Any) -> bool:
         """Returns whether every value of this spec is one of the other's."""
         return self._matches(other) and other.most_specific_common_supertype([self]) == other
 
-    def most_specific_common_supertype(self, others):
+    def most_specific_common_supertype(self, others: Sequence) -> Any:
         """Returns the narrowest spec that includes this one and the others, or None."""
         shape, rows = self.shape, self._indices_shape
         for other in others:
@@ -204,7 +217,8 @@ class IndexedSlicesSpec(TypeSpec):
                 return None
             shape = shape.most_specific_compatible_shape(other.shape)
             rows = rows.most_specific_compatible_shape(other._indices_shape)
-        return type(self)(shape, *self._types(), rows)
+        kind: Any = type(self)
+        return kind(shape, *self._types(), rows)
 
     @property
     def _situ_tensors_(self):
@@ -237,7 +251,7 @@ class IndexedSlicesSpec(TypeSpec):
 
 
 @export("type_spec_from_value")
-def spec_of(value):
+def spec_of(value: TensorLike) -> Any:
     """Returns the TypeSpec of a value.
 
     Args:

@@ -12,6 +12,13 @@ from situ._src.framework.concrete_function import ConcreteFunction
 from situ._src.framework.function import Function
 from situ._src.framework.type_spec import Signature
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import (
+        Any,
+        Sequence,
+    )
+
 export("types.experimental.GenericFunction", "types.experimental.PolymorphicFunction")(Function)
 export("types.experimental.ConcreteFunction")(ConcreteFunction)
 export("types.experimental.FunctionType")(Signature)
@@ -25,15 +32,15 @@ class TraceType(abc.ABC):
     the method `__tf_tracing_type__(context)`."""
 
     @abc.abstractmethod
-    def is_subtype_of(self, other):
+    def is_subtype_of(self, other: object) -> None:
         """Returns whether a trace for `other` can be used for this type."""
 
     @abc.abstractmethod
-    def most_specific_common_supertype(self, others):
+    def most_specific_common_supertype(self, others: Sequence) -> None:
         """Returns a type that includes this one and the others, or None."""
 
     @abc.abstractmethod
-    def placeholder_value(self, placeholder_context):
+    def placeholder_value(self, placeholder_context: Any) -> None:
         """Returns the value that the function is traced with."""
 
     @abc.abstractmethod

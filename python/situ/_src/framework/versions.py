@@ -9,6 +9,10 @@ from situ._src.framework import logs, style
 from situ._src.framework.api import BOTH, V1, V2, export
 from situ._src.framework.graph import get_default_graph
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any, TensorLike
+
 VERSION, GIT_VERSION = style.VERSIONS["v2"], "situ"
 V1["version.VERSION"] = style.VERSIONS["v1"]
 V2["version.VERSION"] = VERSION
@@ -95,7 +99,7 @@ def get_jit() -> str:
 
 
 @export("config.optimizer.set_jit")
-def set_jit(enabled) -> None:
+def set_jit(enabled: bool) -> None:
     """Warns if XLA is requested: situ compiles every function itself.
 
     Args:
@@ -155,7 +159,7 @@ def disable_op_determinism() -> None:
 
 
 @export("config.experimental.get_device_details")
-def get_device_details(device) -> dict:
+def get_device_details(device: Any) -> dict:
     """Returns details of a GPU.
 
     Args:
@@ -209,7 +213,7 @@ def inside_function() -> bool:
 
 
 @export("is_symbolic_tensor")
-def is_symbolic_tensor(tensor) -> bool:
+def is_symbolic_tensor(tensor: TensorLike) -> bool:
     """Returns whether a value is a tensor of a graph.
 
     Args:
@@ -228,16 +232,16 @@ class TPUClusterResolver(ClusterResolver):
     """Raises ValueError: situ does not support TPUs. Programs that handle TensorFlow's error
     continue without."""
 
-    def __init__(self, tpu=None, *args, **kwargs):
+    def __init__(self, tpu: Any = None, *args: Any, **kwargs: Any):
         raise ValueError("Please provide a TPU Name to connect to.")
 
     @staticmethod
-    def connect(tpu=None, zone=None, project=None):
+    def connect(tpu: Any = None, zone: Any = None, project: Any = None) -> Any:
         raise ValueError("Please provide a TPU Name to connect to.")
 
 
 @export("config.experimental_connect_to_cluster")
-def experimental_connect_to_cluster(*args, **kwargs):
+def experimental_connect_to_cluster(*args: Any, **kwargs: Any) -> Any:
     """Raises ValueError: use `situ run --ranks` or mpirun."""
     raise ValueError(
         "situ joins the processes that `situ run --ranks` or mpirun starts, it does "

@@ -11,6 +11,10 @@ from situ._src.framework.concrete_function import ConcreteFunction, note_compile
 from situ._src.framework.config import function_options
 from situ._src.framework.type_spec import TensorSpec
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any, Callable
+
 
 class WrappedFunction(ConcreteFunction):
     """A traced graph with `inputs`, `outputs`, `variables` and `prune`."""
@@ -86,7 +90,7 @@ def _as_spec(value):
 
 
 @export(v1=("wrap_function", "compat.v1.wrap_function"))
-def wrap_function(fn, signature, name: str | None = None) -> WrappedFunction:
+def wrap_function(fn: Callable, signature: Any, name: str | None = None) -> WrappedFunction:
     """Traces a function of TensorFlow 1 code once. Variables that it creates exist once and belong
     to the result.
 

@@ -11,6 +11,10 @@ from situ._src.framework.graph import scope
 from situ._src.keras.registry import Registry, keras_export
 from situ._src.ops.array_ops import cast, convert_to_tensor, op
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Tensor, TensorLike
+
 KIND = Registry("activation function", {})
 
 
@@ -21,7 +25,7 @@ def _export_function(thing):
 
 
 @_export_function
-def linear(x: Any):
+def linear(x: Any) -> Tensor:
     """Returns x.
 
     Args:
@@ -31,7 +35,13 @@ def linear(x: Any):
 
 
 @_export_function
-def relu(x: Any, alpha=0.0, max_value=None, threshold: Any = 0.0, negative_slope=None):
+def relu(
+    x: Any,
+    alpha: TensorLike = 0.0,
+    max_value: float | None = None,
+    threshold: Any = 0.0,
+    negative_slope: Any = None,
+) -> Tensor:
     """Rectified linear unit: `max(x, 0)`, with an optional slope, limit and threshold.
 
     Args:
@@ -79,7 +89,7 @@ relu6 = _op_activation("relu6", "Relu6", "Rectified linear unit with the upper l
 
 
 @_export_function
-def elu(x: Any, alpha=1.0):
+def elu(x: Any, alpha: TensorLike = 1.0) -> Tensor:
     """Exponential linear unit: `x` for positive inputs, `alpha * (exp(x) - 1)` otherwise.
 
     Args:
@@ -91,7 +101,7 @@ def elu(x: Any, alpha=1.0):
 
 
 @_export_function
-def softmax(x: Any, axis: Any = -1):
+def softmax(x: Any, axis: Any = -1) -> Tensor:
     """Softmax: `exp(x) / sum(exp(x))` along an axis.
 
     Args:
@@ -102,7 +112,7 @@ def softmax(x: Any, axis: Any = -1):
 
 
 @_export_function
-def log_softmax(x: Any, axis: Any = -1):
+def log_softmax(x: Any, axis: Any = -1) -> Tensor:
     """Logarithm of softmax along an axis.
 
     Args:
@@ -113,7 +123,7 @@ def log_softmax(x: Any, axis: Any = -1):
 
 
 @_export_function
-def swish(x: Any):
+def swish(x: Any) -> Tensor:
     """Swish (SiLU): `x * sigmoid(x)`.
 
     Args:
@@ -127,7 +137,7 @@ keras_export("activations.silu")(swish)
 
 
 @_export_function
-def gelu(x: Any, approximate: bool = False, name: str | None = None):
+def gelu(x: Any, approximate: bool = False, name: str | None = None) -> Tensor:
     """Gaussian error linear unit: `x * P(X <= x)` for a standard normal X.
 
     Args:
@@ -144,7 +154,7 @@ def gelu(x: Any, approximate: bool = False, name: str | None = None):
 
 
 @export(v2="nn.gelu")
-def nn_gelu(features: Any, approximate: bool = False, name: str | None = None):
+def nn_gelu(features: Any, approximate: bool = False, name: str | None = None) -> Tensor:
     """Gaussian error linear unit; see `tf.keras.activations.gelu`.
 
     Args:
@@ -156,7 +166,7 @@ def nn_gelu(features: Any, approximate: bool = False, name: str | None = None):
 
 
 @_export_function
-def mish(x: Any):
+def mish(x: Any) -> Tensor:
     """Mish: `x * tanh(softplus(x))`.
 
     Args:
@@ -166,7 +176,7 @@ def mish(x: Any):
 
 
 @_export_function
-def hard_sigmoid(x: Any):
+def hard_sigmoid(x: Any) -> Tensor:
     """`0.2 * x + 0.5`, clipped to [0, 1].
 
     Args:
@@ -178,7 +188,7 @@ def hard_sigmoid(x: Any):
 
 
 @_export_function
-def leaky_relu(x: Any, alpha=0.2):
+def leaky_relu(x: Any, alpha: TensorLike = 0.2) -> Tensor:
     """`x` for positive inputs, `alpha * x` otherwise.
 
     Args:

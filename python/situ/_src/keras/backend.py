@@ -24,6 +24,10 @@ from situ._src.ops.sparse_ops import SparseTensor, sparse_tensor_to_dense
 from situ._src.variables import variable as variables
 from situ._src.variables.eager_variable import EagerVariable
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Axis, Callable, Structure, TensorLike
+
 _state = {"session": None}
 
 
@@ -32,12 +36,12 @@ def _export_function(thing):
 
 
 @_export_function
-def floatx():
+def floatx() -> Any:
     return setting("float")
 
 
 @_export_function
-def set_floatx(value):
+def set_floatx(value: TensorLike) -> None:
     if value not in ("float16", "float32", "float64"):
         raise ValueError(
             f"Unknown `floatx` value: {value}. Expected one of ('float16', 'float32', 'float64')"
@@ -46,52 +50,52 @@ def set_floatx(value):
 
 
 @_export_function
-def epsilon():
+def epsilon() -> Any:
     return setting("epsilon")
 
 
 @_export_function
-def set_epsilon(value):
+def set_epsilon(value: TensorLike) -> None:
     set_setting("epsilon", float(value))
 
 
 @_export_function
-def image_data_format():
+def image_data_format() -> Any:
     return setting("format")
 
 
 @_export_function
-def set_image_data_format(data_format: str | None):
+def set_image_data_format(data_format: str | None) -> None:
     if data_format not in ("channels_last", "channels_first"):
         raise ValueError(f"Unknown data_format: {data_format}")
     set_setting("format", data_format)
 
 
 @_export_function
-def set_learning_phase(value):
+def set_learning_phase(value: TensorLike) -> None:
     """Returns the learning phase: 0, 1, or None if it is not set."""
     set_setting("phase", None if value is None else bool(value))
 
 
 @_export_function
-def learning_phase():
+def learning_phase() -> Any:
     phase = setting("phase")
     return int(phase) if phase is not None else 0
 
 
 @_export_function
-def backend():
+def backend() -> str:
     return "tensorflow"
 
 
 @_export_function
-def get_uid(prefix=""):
+def get_uid(prefix: str = "") -> Any:
     name = registry.unique("uid " + prefix)
     return int(name.rsplit("_", 1)[1]) + 1 if name != "uid " + prefix else 1
 
 
 @_export_function
-def get_session(op_input_list=()):
+def get_session(op_input_list: Any = ()) -> Any:
     """The session of graph style in which variables have values."""
     del op_input_list  # it chooses among the graphs of TensorFlow; the current one is used
     session = default_session.current()
@@ -108,24 +112,24 @@ def get_session(op_input_list=()):
 
 
 @_export_function
-def set_session(session):
+def set_session(session: Any) -> None:
     _state["session"] = session
 
 
 @_export_function
-def get_value(x: Any):
+def get_value(x: Any) -> Any:
     if hasattr(x, "numpy"):
         return x.numpy()
     return get_session().run(x) if style.is_graph() else numpy.asarray(x)
 
 
 @_export_function
-def batch_get_value(tensors: Any):
+def batch_get_value(tensors: Any) -> list:
     return [get_value(t) for t in tensors]
 
 
 @_export_function
-def set_value(x: Any, value):
+def set_value(x: Any, value: TensorLike) -> None:
     if isinstance(x, EagerVariable):
         with context.eager():
             x.assign(numpy.asarray(value, x.dtype.as_numpy_dtype))
@@ -134,30 +138,34 @@ def set_value(x: Any, value):
 
 
 @_export_function
-def batch_set_value(tuples):
+def batch_set_value(tuples: Any) -> None:
     for x, value in tuples:
         set_value(x, value)
 
 
 @_export_function
-def variable(value, dtype: Any = None, name: str | None = None, constraint=None):
+def variable(
+    value: TensorLike, dtype: Any = None, name: str | None = None, constraint: Any = None
+) -> Any:
     return variables.variable(value, dtype=dtype or floatx(), name=name, constraint=constraint)
 
 
 @_export_function
-def constant(value, dtype: Any = None, shape: Any = None, name: str | None = "Const"):
+def constant(
+    value: TensorLike, dtype: Any = None, shape: Any = None, name: str | None = "Const"
+) -> Any:
     return array_ops.constant(value, dtype or floatx(), shape, name)
 
 
 @_export_function
 def placeholder(
     shape: Any = None,
-    ndim=None,
+    ndim: Any = None,
     dtype: Any = None,
     sparse: bool = False,
     name: str | None = None,
     ragged: bool = False,
-):
+) -> Any:
     unsupported("placeholder", sparse=(sparse, False), ragged=(ragged, False))
     from situ._src.keras.input_layer import Input
 
@@ -165,22 +173,22 @@ def placeholder(
 
 
 @_export_function
-def is_keras_tensor(x: Any):
+def is_keras_tensor(x: Any) -> bool:
     return hasattr(x, "_keras_history")
 
 
 @_export_function
-def int_shape(x: Any):
+def int_shape(x: Any) -> Any:
     return tuple(x.shape.as_list()) if x.shape.rank is not None else None
 
 
 @_export_function
-def ndim(x: Any):
+def ndim(x: Any) -> Any:
     return x.shape.rank
 
 
 @_export_function
-def dtype(x: Any):
+def dtype(x: Any) -> Any:
     return x.dtype.base_dtype.name
 
 
@@ -190,12 +198,14 @@ def count_params(x: Any) -> int:
 
 
 @_export_function
-def eval_(x: Any):
+def eval_(x: Any) -> Any:
     return get_value(convert_to_tensor(x))
 
 
 @_export_function
-def function_(inputs: Any, outputs, updates=None, name: str | None = None, **kwargs):
+def function_(
+    inputs: Any, outputs: Any, updates: TensorLike = None, name: str | None = None, **kwargs: Any
+) -> Any:
     """Returns a function of arrays that runs the layers between symbolic tensors."""
     unsupported("function", updates=(updates or None, None))
     del name  # the function runs eagerly: no op has a name
@@ -323,50 +333,56 @@ for _name in (
 
 
 @_export_function
-def cast_(x: Any, dtype: Any):
+def cast_(x: Any, dtype: Any) -> Any:
     return cast(convert_to_tensor(x), dtype)
 
 
 @_export_function
-def permute_dimensions(x: Any, pattern):
+def permute_dimensions(x: Any, pattern: TensorLike) -> Any:
     return array_ops.transpose(x, pattern)
 
 
 @_export_function
-def flatten(x: Any):
+def flatten(x: Any) -> Any:
     return op("Reshape", x, [-1])
 
 
 @_export_function
-def batch_flatten(x: Any):
+def batch_flatten(x: Any) -> Any:
     return op("Reshape", x, [-1, int(numpy.prod(x.shape.as_list()[1:]))])
 
 
 @_export_function
-def switch(condition, then_expression, else_expression):
+def switch(condition: TensorLike, then_expression: Any, else_expression: Any) -> Any:
     pick = lambda f: f() if callable(f) else f
     return op("SelectV2", condition, pick(then_expression), pick(else_expression))
 
 
 @_export_function
-def dropout(x: Any, level, noise_shape: Any = None, seed: int | None = None):
+def dropout(x: Any, level: Any, noise_shape: Any = None, seed: int | None = None) -> Any:
     return function("nn.dropout")(x, rate=level, noise_shape=noise_shape, seed=seed)
 
 
 @_export_function
-def categorical_crossentropy(target, output, from_logits: bool = False, axis: Any = -1):
+def categorical_crossentropy(
+    target: Any, output: Any, from_logits: bool = False, axis: Any = -1
+) -> Any:
     return losses.categorical_crossentropy(target, output, from_logits, axis=axis)
 
 
 @_export_function
 def sparse_categorical_crossentropy(
-    target, output, from_logits: bool = False, axis: Any = -1, ignore_class: int | None = None
-):
+    target: Any,
+    output: Any,
+    from_logits: bool = False,
+    axis: Any = -1,
+    ignore_class: int | None = None,
+) -> Any:
     return losses.sparse_categorical_crossentropy(target, output, from_logits, ignore_class, axis)
 
 
 @_export_function
-def binary_crossentropy(target, output, from_logits: bool = False):
+def binary_crossentropy(target: Any, output: Any, from_logits: bool = False) -> Any:
     if from_logits:
         return function("nn.sigmoid_cross_entropy_with_logits")(labels=target, logits=output)
     output = op("ClipByValue", output, cast(1e-7, output.dtype), cast(1 - 1e-7, output.dtype))
@@ -375,18 +391,28 @@ def binary_crossentropy(target, output, from_logits: bool = False):
 
 @_export_function
 def random_normal(
-    shape: Any, mean=0.0, stddev: float = 1.0, dtype: Any = None, seed: int | None = None
-):
+    shape: Any,
+    mean: TensorLike = 0.0,
+    stddev: float = 1.0,
+    dtype: Any = None,
+    seed: int | None = None,
+) -> Any:
     return random_ops.random_normal(shape, mean, stddev, dtype or floatx(), seed=seed)
 
 
 @_export_function
-def random_uniform(shape: Any, minval=0.0, maxval=1.0, dtype: Any = None, seed: int | None = None):
+def random_uniform(
+    shape: Any,
+    minval: TensorLike = 0.0,
+    maxval: TensorLike = 1.0,
+    dtype: Any = None,
+    seed: int | None = None,
+) -> Any:
     return random_ops.random_uniform(shape, minval, maxval, dtype or floatx(), seed=seed)
 
 
 @_export_function
-def gradients(loss: Any, variables_):
+def gradients(loss: Any, variables_: Any) -> Any:
     result = BOTH.get("gradients", V1.get("gradients"))
     if not isinstance(loss, GraphTensor):
         return result(loss, variables_)
@@ -395,18 +421,18 @@ def gradients(loss: Any, variables_):
 
 
 @_export_function
-def name_scope(name: str | None):
+def name_scope(name: str | None) -> Any:
     return BOTH["name_scope"](name)
 
 
 @_export_function
-def arange(start, stop=None, step=1, dtype: Any = "int32"):
+def arange(start: TensorLike, stop: TensorLike = None, step: Any = 1, dtype: Any = "int32") -> Any:
     first, last = (0, start) if stop is None else (start, stop)
     return cast(function("range")(first, last, step), dtype)
 
 
 @_export_function
-def cast_to_floatx(x: Any):
+def cast_to_floatx(x: Any) -> Any:
     if hasattr(x, "numpy") or hasattr(x, "graph"):
         return cast(x, setting("float"))
     import numpy
@@ -415,18 +441,18 @@ def cast_to_floatx(x: Any):
 
 
 @_export_function
-def repeat(x: Any, n: int):
+def repeat(x: Any, n: int) -> Any:
     """A matrix as n steps of a sequence."""
     return function("tile")(op("ExpandDims", x, 1), [1, n, 1])
 
 
 @_export_function
-def repeat_elements(x: Any, rep, axis: Any):
+def repeat_elements(x: Any, rep: Any, axis: Any) -> Any:
     return function("repeat")(x, rep, axis=axis)
 
 
 @_export_function
-def batch_dot(x: Any, y: Any, axes=None):
+def batch_dot(x: Any, y: Any, axes: Axis = None) -> Any:
     """Products of examples: over one dimension of each."""
     x, y = convert_to_tensor(x), convert_to_tensor(y)
     ranks = x.shape.rank, y.shape.rank
@@ -446,7 +472,7 @@ def batch_dot(x: Any, y: Any, axes=None):
 
 
 @_export_function
-def bias_add(x: Any, bias, data_format: str | None = None):
+def bias_add(x: Any, bias: Any, data_format: str | None = None) -> Any:
     first = (data_format or setting("format")) == "channels_first"
     if first and x.shape.rank > 2:
         return x + op("Reshape", bias, [1, -1] + [1] * (x.shape.rank - 2))
@@ -460,12 +486,12 @@ def _layout(data_format):
 @_export_function
 def conv2d(
     x: Any,
-    kernel,
+    kernel: TensorLike,
     strides: Any = (1, 1),
     padding: Any = "valid",
     data_format: str | None = None,
     dilation_rate: Any = (1, 1),
-):
+) -> Any:
     return conv.conv2d(
         x,
         kernel,
@@ -479,12 +505,12 @@ def conv2d(
 @_export_function
 def conv1d(
     x: Any,
-    kernel,
+    kernel: TensorLike,
     strides: Any = 1,
     padding: Any = "valid",
     data_format: str | None = None,
     dilation_rate: Any = 1,
-):
+) -> Any:
     first = _layout(data_format) == "NCHW"
     x = op("Transpose", x, [0, 2, 1]) if first else x
     if padding == "causal":
@@ -501,19 +527,21 @@ def pool2d(
     strides: Any = (1, 1),
     padding: Any = "valid",
     data_format: str | None = None,
-    pool_mode="max",
-):
+    pool_mode: str = "max",
+) -> Any:
     pool = nn_conv.max_pool if pool_mode == "max" else nn_conv.avg_pool
     return pool(x, pool_size, strides, padding.upper(), _layout(data_format))
 
 
 @_export_function
-def temporal_padding(x: Any, padding: Any = (1, 1)):
+def temporal_padding(x: Any, padding: Any = (1, 1)) -> Any:
     return op("Pad", x, [[0, 0], list(padding), [0, 0]])
 
 
 @_export_function
-def spatial_2d_padding(x: Any, padding: Any = ((1, 1), (1, 1)), data_format: str | None = None):
+def spatial_2d_padding(
+    x: Any, padding: Any = ((1, 1), (1, 1)), data_format: str | None = None
+) -> Any:
     pads = [list(p) for p in padding]
     return op(
         "Pad",
@@ -524,8 +552,12 @@ def spatial_2d_padding(x: Any, padding: Any = ((1, 1), (1, 1)), data_format: str
 
 @_export_function
 def resize_images(
-    x: Any, height_factor, width_factor, data_format: str | None, interpolation="nearest"
-):
+    x: Any,
+    height_factor: float,
+    width_factor: float,
+    data_format: str | None,
+    interpolation: str = "nearest",
+) -> Any:
     first = data_format == "channels_first"
     x = op("Transpose", x, [0, 2, 3, 1]) if first else x
     sizes = [
@@ -538,7 +570,7 @@ def resize_images(
 
 
 @_export_function
-def in_train_phase(x: Any, alt, training: bool | None = None):
+def in_train_phase(x: Any, alt: Any, training: bool | None = None) -> Any:
     """x while training, else alt."""
     training = context.call.training if training is None else training
     chosen = x if training else alt
@@ -546,66 +578,70 @@ def in_train_phase(x: Any, alt, training: bool | None = None):
 
 
 @_export_function
-def in_test_phase(x: Any, alt, training: bool | None = None):
+def in_test_phase(x: Any, alt: Any, training: bool | None = None) -> Any:
     return in_train_phase(alt, x, training)
 
 
 @_export_function
-def in_top_k(predictions, targets, k: int):
+def in_top_k(predictions: TensorLike, targets: TensorLike, k: int) -> Any:
     return function("math.in_top_k")(targets, predictions, k)
 
 
 @_export_function
-def update(x: Any, new_x):
+def update(x: Any, new_x: Any) -> Any:
     return x.assign(new_x)
 
 
 @_export_function
-def update_add(x: Any, increment):
+def update_add(x: Any, increment: Any) -> Any:
     return x.assign_add(increment)
 
 
 @_export_function
-def update_sub(x: Any, decrement):
+def update_sub(x: Any, decrement: Any) -> Any:
     return x.assign_sub(decrement)
 
 
 @_export_function
-def moving_average_update(x: Any, value, momentum: Any):
+def moving_average_update(x: Any, value: TensorLike, momentum: Any) -> Any:
     return x.assign(x * momentum + cast(value, x.dtype.base_dtype) * (1 - momentum))
 
 
 @_export_function
-def print_tensor(x: Any, message="", summarize=3):
+def print_tensor(x: Any, message: str = "", summarize: int | None = 3) -> Any:
     """Prints a tensor when it is computed, and returns it."""
     function("print")(message, x, summarize=summarize)
     return x
 
 
 @_export_function
-def map_fn(fn, elems, name: str | None = None, dtype: Any = None):
+def map_fn(fn: Callable, elems: Structure, name: str | None = None, dtype: Any = None) -> Any:
     return function("map_fn")(fn, elems, dtype=dtype, name=name)
 
 
 @_export_function
-def foldl(fn, elems, initializer=None, name: str | None = None):
+def foldl(fn: Callable, elems: Structure, initializer: Any = None, name: str | None = None) -> Any:
     return function("foldl")(fn, elems, initializer=initializer, name=name)
 
 
 @_export_function
-def foldr(fn, elems, initializer=None, name: str | None = None):
+def foldr(fn: Callable, elems: Structure, initializer: Any = None, name: str | None = None) -> Any:
     return function("foldr")(fn, elems, initializer=initializer, name=name)
 
 
 @_export_function
 def truncated_normal(
-    shape: Any, mean=0.0, stddev: float = 1.0, dtype: Any = None, seed: int | None = None
-):
+    shape: Any,
+    mean: TensorLike = 0.0,
+    stddev: float = 1.0,
+    dtype: Any = None,
+    seed: int | None = None,
+) -> Any:
     return function("random.truncated_normal")(shape, mean, stddev, dtype or setting("float"), seed)
 
 
 @_export_function
-def random_bernoulli(shape: Any, p=0.0, dtype: Any = None, seed: int | None = None):
+def random_bernoulli(shape: Any, p: float = 0.0, dtype: Any = None, seed: int | None = None) -> Any:
     drawn = function("random.uniform")(shape, seed=seed)
     return cast(op("LessEqual", drawn, convert_to_tensor(float(p))), dtype or setting("float"))
 
@@ -614,22 +650,22 @@ keras_export("backend.random_binomial")(random_bernoulli)
 
 
 @_export_function
-def is_sparse(tensor):
+def is_sparse(tensor: TensorLike) -> bool:
     return isinstance(tensor, SparseTensor)
 
 
 @_export_function
-def to_dense(tensor):
+def to_dense(tensor: TensorLike) -> Any:
     return function("sparse.to_dense")(tensor) if is_sparse(tensor) else tensor
 
 
 @_export_function
-def reset_uids():
+def reset_uids() -> None:
     reset_names()
 
 
 @_export_function
-def cumprod(x: Any, axis: Any = 0):
+def cumprod(x: Any, axis: Any = 0) -> Any:
     return function("math.cumprod")(x, axis)
 
 
@@ -643,14 +679,16 @@ def _by_time(shares):
 
 
 @export("keras.backend.ctc_batch_cost")
-def ctc_batch_cost(y_true: Any, y_pred: Any, input_length: Any, label_length):
+def ctc_batch_cost(y_true: Any, y_pred: Any, input_length: Any, label_length: TensorLike) -> Any:
     """The loss of labels [batch, most] under probabilities [batch, time, classes]: [batch, 1]."""
     labels = ctc_label_dense_to_sparse(cast(y_true, "int32"), _flat(label_length))
     return op("ExpandDims", ctc.ctc_loss(labels, _by_time(y_pred), _flat(input_length)), 1)
 
 
 @export("keras.backend.ctc_decode")
-def ctc_decode(y_pred: Any, input_length: Any, greedy: bool = True, beam_width=100, top_paths=1):
+def ctc_decode(
+    y_pred: Any, input_length: Any, greedy: bool = True, beam_width: int = 100, top_paths: int = 1
+) -> Any:
     """([labels, -1 behind them], scores) of probabilities [batch, time, classes]."""
     logits, lengths = _by_time(y_pred), _flat(input_length)
     if greedy:
@@ -664,6 +702,6 @@ def ctc_decode(y_pred: Any, input_length: Any, greedy: bool = True, beam_width=1
 
 
 @export("keras.backend.ctc_label_dense_to_sparse")
-def ctc_label_dense_to_sparse(labels, label_lengths):
+def ctc_label_dense_to_sparse(labels: TensorLike, label_lengths: Any) -> Any:
     """Returns labels as a sparse tensor, up to their lengths."""
     return ctc.sparse(labels, cast(label_lengths, "int32"))

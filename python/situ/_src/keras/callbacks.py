@@ -22,24 +22,28 @@ class Callback:
     `logs` holds the loss and the metrics by name.
     """
 
+    validation_data: Any
+    model: Any
+    params: Any
+
     def __init__(self) -> None:
         self.validation_data = self.model = self.params = None
 
-    def set_params(self, params: Any):
+    def set_params(self, params: Any) -> None:
         """Sets `params`; called before fit, evaluate and predict run."""
         self.params = params
 
-    def set_model(self, model: Any):
+    def set_model(self, model: Any) -> None:
         """Sets `model`; called before fit, evaluate and predict run."""
         self.model = model
 
-    def on_batch_begin(self, batch, logs=None):
+    def on_batch_begin(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Called before each training batch, by on_train_batch_begin."""
 
-    def on_batch_end(self, batch, logs=None):
+    def on_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Called after each training batch, by on_train_batch_end."""
 
-    def on_epoch_begin(self, epoch, logs=None):
+    def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         """Called before each epoch.
 
         Args:
@@ -47,7 +51,7 @@ class Callback:
           logs: Empty.
         """
 
-    def on_epoch_end(self, epoch, logs=None):
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         """Called after each epoch and its validation.
 
         Args:
@@ -55,7 +59,7 @@ class Callback:
           logs: Results of the epoch; those of the validation begin with `val_`.
         """
 
-    def on_train_batch_begin(self, batch, logs=None):
+    def on_train_batch_begin(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Called before each training batch.
 
         Args:
@@ -64,7 +68,7 @@ class Callback:
         """
         self.on_batch_begin(batch, logs)
 
-    def on_train_batch_end(self, batch, logs=None):
+    def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Called after each training batch.
 
         Args:
@@ -73,34 +77,34 @@ class Callback:
         """
         self.on_batch_end(batch, logs)
 
-    def on_test_batch_begin(self, batch, logs=None):
+    def on_test_batch_begin(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Called before each batch of evaluate or of a validation."""
 
-    def on_test_batch_end(self, batch, logs=None):
+    def on_test_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Called after each batch of evaluate or of a validation."""
 
-    def on_predict_batch_begin(self, batch, logs=None):
+    def on_predict_batch_begin(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Called before each batch of predict."""
 
-    def on_predict_batch_end(self, batch, logs=None):
+    def on_predict_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Called after each batch of predict; `logs["outputs"]` is its result."""
 
-    def on_train_begin(self, logs=None):
+    def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         """Called before training."""
 
-    def on_train_end(self, logs=None):
+    def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
         """Called after training, with the logs of the last epoch."""
 
-    def on_test_begin(self, logs=None):
+    def on_test_begin(self, logs: dict[str, Any] | None = None) -> None:
         """Called before evaluate or a validation."""
 
-    def on_test_end(self, logs=None):
+    def on_test_end(self, logs: dict[str, Any] | None = None) -> None:
         """Called after evaluate or a validation, with its results."""
 
-    def on_predict_begin(self, logs=None):
+    def on_predict_begin(self, logs: dict[str, Any] | None = None) -> None:
         """Called before predict."""
 
-    def on_predict_end(self, logs=None):
+    def on_predict_end(self, logs: dict[str, Any] | None = None) -> None:
         """Called after predict."""
 
 
@@ -158,7 +162,7 @@ class CallbackList:
         add_history: bool = False,
         add_progbar: bool = False,
         model: Any = None,
-        **params,
+        **params: Any,
     ) -> None:
         self.callbacks = list(callbacks or [])
         for wanted, kind in ((add_progbar, ProgbarLogger), (add_history, History)):
@@ -170,20 +174,20 @@ class CallbackList:
             callback.set_params(params)
         self._at = {name: [c for c in self.callbacks if _overrides(c, name)] for name in _BATCH}
 
-    def append(self, callback):
+    def append(self, callback: Any) -> None:
         """Adds a callback."""
         self.callbacks.append(callback)
         self._at = {name: [c for c in self.callbacks if _overrides(c, name)] for name in _BATCH}
 
-    def set_params(self, params: Any):
+    def set_params(self, params: Any) -> None:
         for callback in self.callbacks:
             callback.set_params(params)
 
-    def set_model(self, model: Any):
+    def set_model(self, model: Any) -> None:
         for callback in self.callbacks:
             callback.set_model(model)
 
-    def learn_steps(self, steps: int | None):
+    def learn_steps(self, steps: int | None) -> None:
         """Sets the number of steps per epoch, which is known after the first epoch at the
         latest.
         """
@@ -202,11 +206,11 @@ class CallbackList:
                 read = to_numbers(logs) if read is None else read
                 getattr(callback, name)(batch, read)
 
-    def on_epoch_begin(self, epoch, logs=None):
+    def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         for callback in self.callbacks:
             callback.on_epoch_begin(epoch, logs or {})
 
-    def on_epoch_end(self, epoch, logs=None):
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         for callback in self.callbacks:
             callback.on_epoch_end(epoch, logs if logs is not None else {})
 
@@ -252,7 +256,7 @@ def make_callbacks(model, callbacks, verbose, epochs, steps, history=True):
 class BaseLogger(Callback):
     """Does nothing, whatever stateful_metrics is: metrics compute their means themselves."""
 
-    def __init__(self, stateful_metrics=None) -> None:
+    def __init__(self, stateful_metrics: Any = None) -> None:
         super().__init__()
         del stateful_metrics  # no value is averaged here: metrics are means already
 
@@ -269,10 +273,10 @@ class History(Callback):
         self.history: dict[str, list] = {}
         self.epoch: list[int] = []
 
-    def on_train_begin(self, logs=None):
+    def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         self.epoch = []
 
-    def on_epoch_end(self, epoch, logs=None):
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         self.epoch.append(epoch)
         for name, value in (logs or {}).items():
             self.history.setdefault(name, []).append(value)
@@ -292,7 +296,7 @@ class ProgbarLogger(Callback):
       ValueError: If count_mode is unknown.
     """
 
-    def __init__(self, count_mode="steps", stateful_metrics=None) -> None:
+    def __init__(self, count_mode: str = "steps", stateful_metrics: Any = None) -> None:
         super().__init__()
         if count_mode not in ("steps", "samples"):
             raise ValueError(
@@ -313,26 +317,26 @@ class ProgbarLogger(Callback):
                 stateful_metrics=_All(),
             )
 
-    def on_epoch_begin(self, epoch, logs=None):
+    def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         self._begin()
         self._make()
         if self.params.get("epochs", 1) > 1:
             print(f"Epoch {epoch + 1}/{self.params['epochs']}", flush=True)
 
-    def on_test_begin(self, logs=None):
+    def on_test_begin(self, logs: dict[str, Any] | None = None) -> None:
         if not self._is_training():
             self._begin()
 
-    def on_predict_begin(self, logs=None):
+    def on_predict_begin(self, logs: dict[str, Any] | None = None) -> None:
         self._begin()
 
     def _is_training(self):
         return self._training if hasattr(self, "_training") else False
 
-    def on_train_begin(self, logs=None):
+    def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         self._training = True
 
-    def on_train_end(self, logs=None):
+    def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
         self._training = False
 
     def _update(self, logs):
@@ -341,14 +345,14 @@ class ProgbarLogger(Callback):
         if self._bar.wants() and self._step != self._bar.target:
             self._bar.update(self._step, list(to_numbers(logs).items()), finalize=False)
 
-    def on_train_batch_end(self, batch, logs=None):
+    def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         self._update(logs)
 
-    def on_test_batch_end(self, batch, logs=None):
+    def on_test_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         if not self._is_training():
             self._update(logs)
 
-    def on_predict_batch_end(self, batch, logs=None):
+    def on_predict_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         self._update({})
 
     def _finish(self, logs):
@@ -357,14 +361,14 @@ class ProgbarLogger(Callback):
             self._bar.target = self._step
         self._bar.update(self._step or 1, list(to_numbers(logs).items()), finalize=True)
 
-    def on_epoch_end(self, epoch, logs=None):
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         self._finish(logs)
 
-    def on_test_end(self, logs=None):
+    def on_test_end(self, logs: dict[str, Any] | None = None) -> None:
         if not self._is_training():
             self._finish(logs)
 
-    def on_predict_end(self, logs=None):
+    def on_predict_end(self, logs: dict[str, Any] | None = None) -> None:
         self._finish({})
 
 
@@ -394,13 +398,13 @@ class LambdaCallback(Callback):
 
     def __init__(
         self,
-        on_epoch_begin=None,
-        on_epoch_end=None,
-        on_batch_begin=None,
-        on_batch_end=None,
-        on_train_begin=None,
-        on_train_end=None,
-        **kwargs,
+        on_epoch_begin: Any = None,
+        on_epoch_end: Any = None,
+        on_batch_begin: Any = None,
+        on_batch_end: Any = None,
+        on_train_begin: Any = None,
+        on_train_end: Any = None,
+        **kwargs: Any,
     ) -> None:
         super().__init__()
         given = {
@@ -429,7 +433,7 @@ class TerminateOnNaN(Callback):
         super().__init__()
         self.raise_error = raise_error
 
-    def on_batch_end(self, batch, logs=None):
+    def on_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         loss = (logs or {}).get("loss")
         if loss is not None and not numpy.isfinite(loss):
             if self.raise_error:
@@ -473,16 +477,19 @@ class EarlyStopping(Callback):
       start_from_epoch: Epochs before this one are ignored.
     """
 
+    best: Any
+    best_weights: Any
+
     def __init__(
         self,
         monitor: str = "val_loss",
         min_delta: float = 0,
         patience: int = 0,
-        verbose: str | int = 0,
+        verbose: int = 0,
         mode: str = "auto",
         baseline: float | None = None,
         restore_best_weights: bool = False,
-        start_from_epoch=0,
+        start_from_epoch: int = 0,
     ) -> None:
         super().__init__()
         self.monitor, self.patience, self.verbose = monitor, patience, verbose
@@ -492,12 +499,12 @@ class EarlyStopping(Callback):
         self.wait = self.stopped_epoch = self.best_epoch = 0
         self.best, self.best_weights = None, None
 
-    def on_train_begin(self, logs=None):
+    def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         self.wait = self.stopped_epoch = self.best_epoch = 0
         self.best = -numpy.inf if self.larger else numpy.inf
         self.best_weights = None
 
-    def on_epoch_end(self, epoch, logs=None):
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         current = (logs or {}).get(self.monitor)
         if current is None:
             messages.warn(
@@ -529,7 +536,7 @@ class EarlyStopping(Callback):
                     )
                 self.model.set_weights(self.best_weights)
 
-    def on_train_end(self, logs=None):
+    def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
         if self.stopped_epoch > 0 and self.verbose > 0:
             print(f"Epoch {self.stopped_epoch + 1}: early stopping")
 
@@ -560,7 +567,7 @@ class ModelCheckpoint(Callback):
         self,
         filepath: str | os.PathLike,
         monitor: str = "val_loss",
-        verbose: str | int = 0,
+        verbose: int = 0,
         save_best_only: bool = False,
         save_weights_only: bool = False,
         mode: str = "auto",
@@ -568,7 +575,7 @@ class ModelCheckpoint(Callback):
         period: int = 1,
         initial_value_threshold: float | None = None,
         options: Any = None,
-        **kwargs,
+        **kwargs: Any,
     ) -> None:
         reject_unknown(type(self), kwargs)
         super().__init__()
@@ -584,7 +591,7 @@ class ModelCheckpoint(Callback):
         if save_freq != "epoch":
             setattr(self, "on_train_batch_end", self._on_batch)  # noqa: B010
 
-    def on_epoch_begin(self, epoch, logs=None):
+    def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         self._epoch = epoch
 
     def _on_batch(self, batch, logs=None):
@@ -592,7 +599,7 @@ class ModelCheckpoint(Callback):
         if self._seen % self.save_freq == 0:
             self._save(self._epoch, batch, logs)
 
-    def on_epoch_end(self, epoch, logs=None):
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         self._since += 1
         if self.save_freq == "epoch" and self._since >= self.period:
             self._since = 0
@@ -643,11 +650,11 @@ class LearningRateScheduler(Callback):
       ValueError: At the start of an epoch, if the optimizer has no learning_rate.
     """
 
-    def __init__(self, schedule: Callable, verbose: str | int = 0) -> None:
+    def __init__(self, schedule: Callable, verbose: int = 0) -> None:
         super().__init__()
         self.schedule, self.verbose = schedule, verbose
 
-    def on_epoch_begin(self, epoch, logs=None):
+    def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         if not hasattr(self.model.optimizer, "learning_rate"):
             raise ValueError('Optimizer must have a "lr" attribute.')
         try:
@@ -659,8 +666,9 @@ class LearningRateScheduler(Callback):
         if self.verbose > 0:
             print(f"\nEpoch {epoch + 1}: LearningRateScheduler setting learning rate to {rate}.")
 
-    def on_epoch_end(self, epoch, logs=None):
-        logs["lr"] = get_learning_rate(self.model.optimizer)
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
+        if logs is not None:
+            logs["lr"] = get_learning_rate(self.model.optimizer)
 
 
 @keras_export("callbacks.ReduceLROnPlateau")
@@ -688,13 +696,13 @@ class ReduceLROnPlateau(Callback):
         monitor: str = "val_loss",
         factor: Any = 0.1,
         patience: int = 10,
-        verbose: str | int = 0,
+        verbose: int = 0,
         mode: str = "auto",
         min_delta: float = 1e-4,
-        cooldown=0,
-        min_lr=0.0,
+        cooldown: int = 0,
+        min_lr: float = 0.0,
         epsilon: Any = None,
-        **kwargs,
+        **kwargs: Any,
     ) -> None:
         reject_unknown(type(self), kwargs)
         super().__init__()
@@ -708,12 +716,13 @@ class ReduceLROnPlateau(Callback):
         self.larger, self.is_better = _comparison(mode, monitor, min_delta)
         self.on_train_begin()
 
-    def on_train_begin(self, logs=None):
+    def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         self.best = -numpy.inf if self.larger else numpy.inf
         self.wait = self.cooldown_counter = 0
 
-    def on_epoch_end(self, epoch, logs=None):
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         rate = get_learning_rate(self.model.optimizer)
+        logs = {} if logs is None else logs
         logs["lr"] = rate
         current = logs.get(self.monitor)
         if current is None:

@@ -6,6 +6,10 @@ from __future__ import annotations
 from situ._src.keras.callbacks import Callback
 from situ._src.keras.registry import keras_export
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any
+
 
 @keras_export("callbacks.SwapEMAWeights")
 class SwapEMAWeights(Callback):
@@ -45,11 +49,11 @@ class SwapEMAWeights(Callback):
             average.assign(value)
         self._is_swapped = is_swapped
 
-    def on_epoch_begin(self, epoch, logs=None):
+    def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         if self.swap_on_epoch:
             self._swap(False)
 
-    def on_epoch_end(self, epoch, logs=None):
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         if not self.swap_on_epoch or self._is_swapped:
             return
         self._swap(True)
@@ -58,14 +62,14 @@ class SwapEMAWeights(Callback):
             for var in optimizer._built:
                 optimizer.get_slot(var, "average").assign(var.read_value())
 
-    def on_test_begin(self, logs=None):
+    def on_test_begin(self, logs: dict[str, Any] | None = None) -> None:
         self._swap(True)
 
-    def on_test_end(self, logs=None):
+    def on_test_end(self, logs: dict[str, Any] | None = None) -> None:
         self._swap(False)
 
-    def on_predict_begin(self, logs=None):
+    def on_predict_begin(self, logs: dict[str, Any] | None = None) -> None:
         self._swap(True)
 
-    def on_predict_end(self, logs=None):
+    def on_predict_end(self, logs: dict[str, Any] | None = None) -> None:
         self._swap(False)

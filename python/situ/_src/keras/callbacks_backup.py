@@ -54,13 +54,14 @@ class BackupAndRestore(Callback):
                 f"Invalid value for argument `save_freq`. Received: save_freq={save_freq}. "
                 'Expected either "epoch" or a positive integer.'
             )
-        self.backup_dir, self.save_freq = os.fspath(backup_dir), save_freq
+        self.backup_dir = os.fspath(backup_dir)
+        self.save_freq: Any = save_freq
         self.delete_checkpoint = delete_checkpoint
         self._manager: Any = None
         self._epoch: Any = None
         self._batches = 0
 
-    def on_train_begin(self, logs=None):
+    def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         with context.eager():
             self._epoch = variable(0, dtype="int64", trainable=False, name="ckpt_saved_epoch")
             state = Checkpoint(model=self.model, optimizer=self.model.optimizer, epoch=self._epoch)
@@ -69,20 +70,20 @@ class BackupAndRestore(Callback):
                 state.restore(self._manager.latest_checkpoint)
                 self.model._restored_epoch = int(self._epoch.numpy())
 
-    def on_epoch_begin(self, epoch, logs=None):
+    def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         self._epoch.assign(epoch)
 
-    def on_train_batch_end(self, batch, logs=None):
+    def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         self._batches += 1
         if self.save_freq != "epoch" and self._batches % self.save_freq == 0:
             self._manager.save()
 
-    def on_epoch_end(self, epoch, logs=None):
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         self._epoch.assign(epoch + 1)
         if self.save_freq == "epoch":
             self._manager.save()
 
-    def on_train_end(self, logs=None):
+    def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
         if self.delete_checkpoint:
             for path in self._manager.checkpoints:
                 checkpoint_state.remove_checkpoint(path)

@@ -12,6 +12,10 @@ from situ._src.framework import logs as messages
 from situ._src.keras.callbacks import Callback
 from situ._src.keras.registry import keras_export
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any
+
 
 @keras_export("callbacks.CSVLogger")
 class CSVLogger(Callback):
@@ -23,6 +27,10 @@ class CSVLogger(Callback):
       append: Whether to append to an existing file.
     """
 
+    keys: Any
+    writer: Any
+    _file: Any
+
     def __init__(
         self, filename: str | os.PathLike, separator: str = ",", append: bool = False
     ) -> None:
@@ -30,7 +38,7 @@ class CSVLogger(Callback):
         self.filename, self.sep, self.append = os.fspath(filename), separator, append
         self.keys = self.writer = self._file = None
 
-    def on_train_begin(self, logs=None):
+    def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         has_lines = (
             self.append and os.path.exists(self.filename) and os.path.getsize(self.filename) > 0
         )
@@ -38,7 +46,7 @@ class CSVLogger(Callback):
         self._file = open(self.filename, "a" if self.append else "w", newline="")
         self.writer = None
 
-    def on_epoch_end(self, epoch, logs=None):
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         logs = logs or {}
         if self.writer is None:
             self.keys = sorted(logs)
@@ -47,7 +55,7 @@ class CSVLogger(Callback):
             )
             if self.append_header:
                 self.writer.writeheader()
-        row = {"epoch": epoch}
+        row: dict[str, Any] = {"epoch": epoch}
         row.update(
             (
                 k,
@@ -60,7 +68,7 @@ class CSVLogger(Callback):
         self.writer.writerow(row)
         self._file.flush()
 
-    def on_train_end(self, logs=None):
+    def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
         self._file.close()
         self.writer = None
 
@@ -79,17 +87,17 @@ class RemoteMonitor(Callback):
 
     def __init__(
         self,
-        root="http://localhost:9000",
-        path="/publish/epoch/end/",
-        field="data",
-        headers=None,
+        root: str = "http://localhost:9000",
+        path: str = "/publish/epoch/end/",
+        field: str = "data",
+        headers: Any = None,
         send_as_json: bool = False,
     ) -> None:
         super().__init__()
         self.root, self.path, self.field, self.headers = root, path, field, headers or {}
         self.send_as_json = send_as_json
 
-    def on_epoch_end(self, epoch, logs=None):
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         import json
         import urllib.parse
         import urllib.request

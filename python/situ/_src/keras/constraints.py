@@ -23,7 +23,7 @@ class Constraint:
         return {k: v for k, v in vars(self).items()}
 
     @classmethod
-    def from_config(cls, config: Any):
+    def from_config(cls, config: Any) -> Any:
         return cls(**config)
 
 

@@ -73,7 +73,7 @@ def set_setting(name, value):
 
 
 @keras_export("backend.clear_session")
-def clear_session():
+def clear_session() -> None:
     """Resets the names of layers and the learning phase."""
     _state["phase"] = None
     reset_names()

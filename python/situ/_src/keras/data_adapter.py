@@ -20,6 +20,10 @@ from situ._src.keras import composite, context
 from situ._src.keras.registry import keras_export
 from situ._src.ops import random_ops
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Callable
+
 
 @keras_export("utils.Sequence")
 class Sequence:
@@ -31,7 +35,7 @@ class Sequence:
     def __len__(self):
         raise NotImplementedError
 
-    def on_epoch_end(self):
+    def on_epoch_end(self) -> None:
         """Called between epochs."""
 
     def __iter__(self):
@@ -63,7 +67,7 @@ keras_export("utils.unpack_x_y_sample_weight")(unpack)
 
 
 @keras_export("utils.pack_x_y_sample_weight")
-def pack(x: Any, y: Any = None, sample_weight: Any = None):
+def pack(x: Any, y: Any = None, sample_weight: Any = None) -> Any:
     """Returns x, (x, y) or (x, y, sample_weight), the inverse of unpack."""
     if y is None:
         return x if not isinstance(x, (list, tuple)) else (x,)
@@ -278,7 +282,7 @@ class DatasetCreator:
       TypeError: dataset_fn cannot be called.
     """
 
-    def __init__(self, dataset_fn, input_options=None):
+    def __init__(self, dataset_fn: Callable, input_options: Any = None):
         if not callable(dataset_fn):
             raise TypeError(
                 f"`dataset_fn` for `DatasetCreator` must be a `callable`. Received: {dataset_fn}"

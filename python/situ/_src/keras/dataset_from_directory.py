@@ -13,6 +13,10 @@ from situ._src.framework import api
 from situ._src.framework.keywords import unsupported
 from situ._src.keras.registry import keras_export
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import TensorLike
+
 PICTURES = (".bmp", ".gif", ".jpeg", ".jpg", ".png")
 
 
@@ -136,7 +140,7 @@ def _from_directory(
     if not paths:
         raise ValueError(f"No {what} found in directory {directory}. Allowed formats: {endings}")
     if shuffle:
-        seed = numpy.random.randint(1e6) if seed is None else seed
+        seed = numpy.random.randint(10**6) if seed is None else seed
         for some in (paths, class_ids):
             if some is not None:
                 numpy.random.RandomState(seed).shuffle(some)
@@ -159,24 +163,24 @@ def _from_directory(
 
 @keras_export("utils.image_dataset_from_directory", "preprocessing.image_dataset_from_directory")
 def image_dataset_from_directory(
-    directory,
-    labels="inferred",
-    label_mode="int",
-    class_names=None,
-    color_mode="rgb",
+    directory: str,
+    labels: Any = "inferred",
+    label_mode: str = "int",
+    class_names: Any = None,
+    color_mode: str = "rgb",
     batch_size: int | None = 32,
-    image_size=(256, 256),
+    image_size: Any = (256, 256),
     shuffle: Any = True,
     seed: int | None = None,
     validation_split: float | None = None,
-    subset=None,
-    interpolation="bilinear",
+    subset: Any = None,
+    interpolation: str = "bilinear",
     follow_links: bool = False,
     crop_to_aspect_ratio: bool = False,
     pad_to_aspect_ratio: bool = False,
     data_format: str | None = None,
     verbose: str | int = True,
-):
+) -> Any:
     """Returns a dataset of batches of the images in the subfolders (classes) of a folder.
 
     pad_to_aspect_ratio and the data_format "channels_first" are not supported and raise a
@@ -229,18 +233,18 @@ def image_dataset_from_directory(
 
 @keras_export("utils.text_dataset_from_directory", "preprocessing.text_dataset_from_directory")
 def text_dataset_from_directory(
-    directory,
-    labels="inferred",
-    label_mode="int",
-    class_names=None,
+    directory: str,
+    labels: Any = "inferred",
+    label_mode: str = "int",
+    class_names: Any = None,
     batch_size: int | None = 32,
-    max_length=None,
+    max_length: int | None = None,
     shuffle: Any = True,
     seed: int | None = None,
     validation_split: float | None = None,
-    subset=None,
+    subset: Any = None,
     follow_links: bool = False,
-):
+) -> Any:
     """Returns a dataset of batches of the .txt files in the subfolders (classes) of a folder."""
 
     def read(path):
@@ -287,17 +291,17 @@ def _check_series(length, start_index, end_index, sampling_rate, sequence_stride
 
 @keras_export("utils.timeseries_dataset_from_array", "preprocessing.timeseries_dataset_from_array")
 def timeseries_dataset_from_array(
-    data,
-    targets,
-    sequence_length,
-    sequence_stride=1,
-    sampling_rate=1,
-    batch_size=128,
-    shuffle=False,
-    seed=None,
-    start_index=None,
-    end_index=None,
-):
+    data: TensorLike,
+    targets: TensorLike,
+    sequence_length: TensorLike,
+    sequence_stride: int = 1,
+    sampling_rate: int = 1,
+    batch_size: int | None = 128,
+    shuffle: bool = False,
+    seed: int | None = None,
+    start_index: Any = None,
+    end_index: Any = None,
+) -> Any:
     """Returns a dataset of batches of windows of a series, with the target of the first step of
     each.
 
@@ -311,7 +315,7 @@ def timeseries_dataset_from_array(
         last = min(last, end, len(targets) + start)
     firsts = numpy.arange(start, max(last, start), sequence_stride)
     if shuffle:
-        seed = numpy.random.randint(1e6) if seed is None else seed
+        seed = numpy.random.randint(10**6) if seed is None else seed
         numpy.random.RandomState(seed).shuffle(firsts)
     series, find = numpy.asarray(data), api.named
     steps = numpy.arange(0, sequence_length * sampling_rate, sampling_rate)

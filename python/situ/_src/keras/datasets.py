@@ -20,6 +20,10 @@ from situ._src.legacy.mnist import (
     extract_labels,
 )
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any
+
 
 def folder():
     """Returns the folder in which Keras keeps datasets."""
@@ -42,7 +46,7 @@ def _path(path, usual=""):
 
 
 @export("keras.datasets.mnist.load_data")
-def load_mnist(path="mnist.npz"):
+def load_mnist(path: str = "mnist.npz") -> Any:
     """Returns (x_train, y_train), (x_test, y_test) of MNIST: uint8 [n, 28, 28] and [n]."""
     path = _path(path, "mnist.npz")
     if os.path.exists(path):
@@ -52,7 +56,7 @@ def load_mnist(path="mnist.npz"):
 
 
 @export("keras.datasets.fashion_mnist.load_data")
-def load_fashion_mnist():
+def load_fashion_mnist() -> Any:
     """Returns (x_train, y_train), (x_test, y_test) of Fashion-MNIST: uint8 [n, 28, 28] and [n]."""
     return _idx("fashion_mnist", os.path.join(folder(), "fashion-mnist"))
 
@@ -114,7 +118,7 @@ def _cifar(name, stem, train, test, label):
 
 
 @export("keras.datasets.cifar10.load_data")
-def load_cifar10():
+def load_cifar10() -> Any:
     """Returns (x_train, y_train), (x_test, y_test) of CIFAR-10: uint8 [n, 32, 32, 3] and [n, 1]."""
     return _cifar(
         "cifar10",
@@ -126,7 +130,7 @@ def load_cifar10():
 
 
 @export("keras.datasets.cifar100.load_data")
-def load_cifar100(label_mode="fine"):
+def load_cifar100(label_mode: str = "fine") -> Any:
     """Returns (x_train, y_train), (x_test, y_test) of CIFAR-100; label_mode: "fine" or "coarse"."""
     if label_mode not in ("fine", "coarse"):
         raise ValueError(
@@ -138,7 +142,9 @@ def load_cifar100(label_mode="fine"):
 
 
 @export("keras.datasets.boston_housing.load_data")
-def load_boston_housing(path="boston_housing.npz", test_split=0.2, seed: int | None = 113):
+def load_boston_housing(
+    path: str = "boston_housing.npz", test_split: float = 0.2, seed: int | None = 113
+) -> Any:
     """Returns (x_train, y_train), (x_test, y_test) of the Boston housing prices."""
     path = _path(path, "boston_housing.npz")
     if not os.path.exists(path):
@@ -214,16 +220,16 @@ def _old_words(num_words, kwargs):
 
 @export("keras.datasets.imdb.load_data")
 def load_imdb(
-    path="imdb.npz",
-    num_words=None,
-    skip_top=0,
-    maxlen=None,
+    path: str = "imdb.npz",
+    num_words: int | None = None,
+    skip_top: int = 0,
+    maxlen: int | None = None,
     seed: int | None = 113,
-    start_char=1,
-    oov_char=2,
-    index_from=3,
-    **kwargs,
-):
+    start_char: int = 1,
+    oov_char: int = 2,
+    index_from: int = 3,
+    **kwargs: Any,
+) -> Any:
     """Returns (x_train, y_train), (x_test, y_test) of IMDB: lists of word indices and sentiment
     labels.
     """
@@ -247,17 +253,17 @@ def load_imdb(
 
 @export("keras.datasets.reuters.load_data")
 def load_reuters(
-    path="reuters.npz",
-    num_words=None,
-    skip_top=0,
-    maxlen=None,
-    test_split=0.2,
+    path: str = "reuters.npz",
+    num_words: int | None = None,
+    skip_top: int = 0,
+    maxlen: int | None = None,
+    test_split: float = 0.2,
     seed: int | None = 113,
-    start_char=1,
-    oov_char=2,
-    index_from=3,
-    **kwargs,
-):
+    start_char: int = 1,
+    oov_char: int = 2,
+    index_from: int = 3,
+    **kwargs: Any,
+) -> Any:
     """Returns (x_train, y_train), (x_test, y_test) of Reuters: lists of word indices and topic
     labels.
     """
@@ -282,12 +288,12 @@ def _index(name, path):
 
 
 @export("keras.datasets.imdb.get_word_index")
-def imdb_words(path="imdb_word_index.json"):
+def imdb_words(path: str = "imdb_word_index.json") -> Any:
     """Returns the dictionary from words to indices of IMDB."""
     return _index("imdb", path)
 
 
 @export("keras.datasets.reuters.get_word_index")
-def reuters_words(path="reuters_word_index.json"):
+def reuters_words(path: str = "reuters_word_index.json") -> Any:
     """Returns the dictionary from words to indices of Reuters."""
     return _index("reuters", path)

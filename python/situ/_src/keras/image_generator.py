@@ -13,6 +13,10 @@ from situ._src.framework.keywords import reject_unknown
 from situ._src.keras import context, image_augmentation, image_iterators
 from situ._src.keras.registry import keras_export
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Callable, DTypeLike, TensorLike
+
 
 @keras_export("preprocessing.image.ImageDataGenerator")
 class ImageDataGenerator:
@@ -20,31 +24,55 @@ class ImageDataGenerator:
     batches.
     """
 
+    featurewise_center: Any
+    samplewise_center: Any
+    featurewise_std_normalization: Any
+    samplewise_std_normalization: Any
+    zca_whitening: Any
+    zca_epsilon: Any
+    rotation_range: Any
+    height_shift_range: Any
+    width_shift_range: Any
+    shear_range: Any
+    horizontal_flip: Any
+    vertical_flip: Any
+    channel_shift_range: Any
+    brightness_range: Any
+    fill_mode: Any
+    cval: Any
+    interpolation_order: Any
+    rescale: Any
+    preprocessing_function: Any
+    mean: Any
+    std: Any
+    zca_whitening_matrix: Any
+    zoom_range: Any
+
     def __init__(
         self,
-        featurewise_center=False,
-        samplewise_center=False,
-        featurewise_std_normalization=False,
-        samplewise_std_normalization=False,
-        zca_whitening=False,
-        zca_epsilon=1e-6,
-        rotation_range=0,
-        width_shift_range=0.0,
-        height_shift_range=0.0,
-        brightness_range=None,
-        shear_range=0.0,
-        zoom_range=0.0,
-        channel_shift_range=0.0,
-        fill_mode="nearest",
-        cval=0.0,
-        horizontal_flip=False,
-        vertical_flip=False,
-        rescale=None,
-        preprocessing_function=None,
-        data_format=None,
-        validation_split=0.0,
-        interpolation_order=1,
-        dtype=None,
+        featurewise_center: bool = False,
+        samplewise_center: bool = False,
+        featurewise_std_normalization: bool = False,
+        samplewise_std_normalization: bool = False,
+        zca_whitening: bool = False,
+        zca_epsilon: float = 1e-6,
+        rotation_range: float = 0,
+        width_shift_range: float = 0.0,
+        height_shift_range: float = 0.0,
+        brightness_range: Any = None,
+        shear_range: float = 0.0,
+        zoom_range: float = 0.0,
+        channel_shift_range: float = 0.0,
+        fill_mode: str = "nearest",
+        cval: float = 0.0,
+        horizontal_flip: bool = False,
+        vertical_flip: bool = False,
+        rescale: Any = None,
+        preprocessing_function: Callable | None = None,
+        data_format: str | None = None,
+        validation_split: float | None = 0.0,
+        interpolation_order: int = 1,
+        dtype: DTypeLike = None,
     ):
         given = dict(locals())
         given.pop("self")
@@ -93,12 +121,12 @@ class ImageDataGenerator:
         shuffle: Any = True,
         sample_weight: Any = None,
         seed: int | None = None,
-        save_to_dir=None,
-        save_prefix="",
+        save_to_dir: str | None = None,
+        save_prefix: str = "",
         save_format: str | None = "png",
         ignore_class_split: bool = False,
-        subset=None,
-    ):
+        subset: Any = None,
+    ) -> Any:
         """Returns an iterator over batches of arrays.
 
         With a subset, both subsets must have the same classes, unless ignore_class_split is set.
@@ -122,22 +150,22 @@ class ImageDataGenerator:
 
     def flow_from_directory(
         self,
-        directory,
-        target_size=(256, 256),
-        color_mode="rgb",
-        classes=None,
-        class_mode="categorical",
+        directory: str,
+        target_size: Any = (256, 256),
+        color_mode: str = "rgb",
+        classes: Any = None,
+        class_mode: str = "categorical",
         batch_size: int | None = 32,
         shuffle: Any = True,
         seed: int | None = None,
-        save_to_dir=None,
-        save_prefix="",
+        save_to_dir: str | None = None,
+        save_prefix: str = "",
         save_format: str | None = "png",
         follow_links: bool = False,
-        subset=None,
-        interpolation="nearest",
+        subset: Any = None,
+        interpolation: str = "nearest",
         keep_aspect_ratio: bool = False,
-    ):
+    ) -> Any:
         """Returns an iterator over batches of the images of a folder with one subfolder per
         class.
         """
@@ -164,26 +192,26 @@ class ImageDataGenerator:
 
     def flow_from_dataframe(
         self,
-        dataframe,
-        directory=None,
-        x_col="filename",
-        y_col="class",
-        weight_col=None,
-        target_size=(256, 256),
-        color_mode="rgb",
-        classes=None,
-        class_mode="categorical",
+        dataframe: Any,
+        directory: str | None = None,
+        x_col: str = "filename",
+        y_col: str = "class",
+        weight_col: Any = None,
+        target_size: Any = (256, 256),
+        color_mode: str = "rgb",
+        classes: Any = None,
+        class_mode: str = "categorical",
         batch_size: int | None = 32,
         shuffle: Any = True,
         seed: int | None = None,
-        save_to_dir=None,
-        save_prefix="",
+        save_to_dir: str | None = None,
+        save_prefix: str = "",
         save_format: str | None = "png",
-        subset=None,
-        interpolation="nearest",
+        subset: Any = None,
+        interpolation: str = "nearest",
         validate_filenames: bool = True,
-        **kwargs,
-    ):
+        **kwargs: Any,
+    ) -> Any:
         """Returns an iterator over batches of the images that a pandas data frame names."""
         for old in ("has_ext", "sort", "drop_duplicates"):  # Keras accepts and ignores these
             kwargs.pop(old, None)
@@ -214,7 +242,7 @@ class ImageDataGenerator:
 
     # What is done to each
 
-    def standardize(self, x):
+    def standardize(self, x: TensorLike) -> Any:
         """Rescales and normalizes a batch, in place if possible."""
         if self.preprocessing_function:
             x = self.preprocessing_function(x)
@@ -252,7 +280,7 @@ class ImageDataGenerator:
             shift = numpy.random.uniform(-range_, range_)
         return shift * size if numpy.max(range_) < 1 else shift
 
-    def get_random_transform(self, img_shape, seed=None):
+    def get_random_transform(self, img_shape: Any, seed: int | None = None) -> dict:
         """Returns random parameters for apply_transform."""
         if seed is not None:
             numpy.random.seed(seed)
@@ -279,7 +307,7 @@ class ImageDataGenerator:
             "brightness": uniform(*self.brightness_range) if self.brightness_range else None,
         }
 
-    def apply_transform(self, x, transform_parameters):
+    def apply_transform(self, x: TensorLike, transform_parameters: Any) -> Any:
         """Returns a transformed image."""
         given = transform_parameters
         row, column, channel = self.row_axis - 1, self.col_axis - 1, self.channel_axis - 1
@@ -308,11 +336,13 @@ class ImageDataGenerator:
             x = image_augmentation.apply_brightness_shift(x, given["brightness"], False)
         return x
 
-    def random_transform(self, x: Any, seed: int | None = None):
+    def random_transform(self, x: Any, seed: int | None = None) -> Any:
         """Applies a random transform to an image."""
         return self.apply_transform(x, self.get_random_transform(x.shape, seed))
 
-    def fit(self, x, augment=False, rounds=1, seed=None):
+    def fit(
+        self, x: TensorLike, augment: bool = False, rounds: int = 1, seed: int | None = None
+    ) -> None:
         """Computes the mean, standard deviation and whitening matrix of images."""
         x = numpy.array(x, self.dtype)
         if x.ndim != 4:

@@ -15,6 +15,10 @@ from situ._src.keras.registry import LAYERS, keras_export, unique
 from situ._src.ops.ragged_tensor import RaggedTensor
 from situ._src.ops.sparse_ops import SparseTensor
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import DTypeLike, ShapeLike, TensorLike
+
 _WITH_TYPE_SPEC = (
     "When `type_spec` is not None, all other args except `name` must be None, but {} is not None."
 )
@@ -54,19 +58,19 @@ class InputLayer(Layer):
 
     def __init__(
         self,
-        input_shape=None,
-        batch_size=None,
-        dtype=None,
-        input_tensor=None,
-        sparse=None,
-        name=None,
-        ragged=None,
-        type_spec=None,
-        batch_input_shape=None,
-        shape=None,
-        batch_shape=None,
-        optional=False,
-        **kwargs,
+        input_shape: ShapeLike = None,
+        batch_size: int | None = None,
+        dtype: DTypeLike = None,
+        input_tensor: TensorLike = None,
+        sparse: bool | None = None,
+        name: str | None = None,
+        ragged: bool | None = None,
+        type_spec: Any = None,
+        batch_input_shape: Any = None,
+        shape: ShapeLike = None,
+        batch_shape: ShapeLike = None,
+        optional: bool = False,
+        **kwargs: Any,
     ):
         if sparse and ragged:
             raise ValueError("Cannot set both sparse and ragged to True in a Keras input.")
@@ -144,14 +148,14 @@ def Input(
     name: str | None = None,
     dtype: Any = None,
     sparse: bool | None = None,
-    tensor=None,
+    tensor: TensorLike = None,
     ragged: bool | None = None,
-    type_spec=None,
-    batch_shape=None,
-    batch_input_shape=None,
+    type_spec: Any = None,
+    batch_shape: ShapeLike = None,
+    batch_input_shape: Any = None,
     optional: bool = False,
-    **kwargs,
-):
+    **kwargs: Any,
+) -> Any:
     """Creates a symbolic tensor: an input of a functional model.
 
     Args:

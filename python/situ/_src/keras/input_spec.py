@@ -9,6 +9,10 @@ from situ._src.framework import nest, tensor_shape
 from situ._src.framework.dtypes import as_dtype
 from situ._src.keras.registry import keras_export
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Axis, TensorLike
+
 
 @keras_export("layers.InputSpec")
 class InputSpec:
@@ -29,10 +33,10 @@ class InputSpec:
         self,
         dtype: Any = None,
         shape: Any = None,
-        ndim=None,
-        max_ndim=None,
-        min_ndim=None,
-        axes=None,
+        ndim: int | None = None,
+        max_ndim: int | None = None,
+        min_ndim: int | None = None,
+        axes: Axis = None,
         allow_last_axis_squeeze: bool = False,
         name: str | None = None,
     ) -> None:
@@ -43,7 +47,7 @@ class InputSpec:
         self.max_ndim, self.min_ndim, self.name = max_ndim, min_ndim, name
         self.axes, self.allow_last_axis_squeeze = axes or {}, allow_last_axis_squeeze
 
-    def wrong(self, sizes):
+    def wrong(self, sizes: TensorLike) -> str | None:
         """Returns what is wrong with an input of these sizes, or None."""
         rank, full = len(sizes), f"Full shape received: {tuple(sizes)}"
         if self.ndim is not None and rank != self.ndim and not self.allow_last_axis_squeeze:

@@ -33,6 +33,10 @@ from situ._src.keras.registry import keras_export, to_snake_case, unique
 from situ._src.ops.array_ops import cast, convert_to_tensor
 from situ._src.variables import synchronization as variable_modes
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Callable, DTypeLike, ShapeLike, TensorLike
+
 _LAYER_KWARGS = (
     "input_shape",
     "batch_input_shape",
@@ -154,7 +158,7 @@ class Layer(Module):
         name: str | None = None,
         dtype: Any = None,
         dynamic: bool = False,
-        **kwargs,
+        **kwargs: Any,
     ) -> None:
         for keyword in kwargs:
             if keyword not in _LAYER_KWARGS:
@@ -214,7 +218,7 @@ class Layer(Module):
     )
 
     @property
-    def trainable(self):
+    def trainable(self) -> Any:
         """Whether the weights of the layer and of its sub-layers are trained."""
         return self._trainable
 
@@ -234,7 +238,7 @@ class Layer(Module):
         )
 
     @property
-    def submodules(self):
+    def submodules(self) -> tuple:
         return tuple(self._flat_layers()[1:])
 
     def _own(self):
@@ -244,7 +248,7 @@ class Layer(Module):
         )
 
     @property
-    def trainable_weights(self):
+    def trainable_weights(self) -> Any:
         """Variables that training changes, of the layer and its sub-layers."""
         if not self.trainable:
             return []
@@ -254,7 +258,7 @@ class Layer(Module):
         )
 
     @property
-    def non_trainable_weights(self):
+    def non_trainable_weights(self) -> Any:
         """Variables that training does not change, of the layer and its sub-layers."""
         own = [v for v in self._own() if not (self.trainable and v.trainable)]
         return weights.deduplicate(
@@ -267,7 +271,7 @@ class Layer(Module):
         )
 
     @property
-    def weights(self):
+    def weights(self) -> Any:
         """All variables: the trainable ones, then the others."""
         return weights.deduplicate(self.trainable_weights + self.non_trainable_weights)
 
@@ -293,7 +297,7 @@ class Layer(Module):
         """Returns the values of `weights` as a list of arrays."""
         return weights.values(self.weights)
 
-    def set_weights(self, weights) -> None:
+    def set_weights(self, weights: TensorLike) -> None:
         """Sets the values of `weights`.
 
         Args:
@@ -304,7 +308,7 @@ class Layer(Module):
         """
         assign_weights(self.weights, weights, f'"{self.name}"')
 
-    def save_own_variables(self, store) -> None:
+    def save_own_variables(self, store: Any) -> None:
         """Stores the values of the layer's own variables in a `.keras` archive; may be overridden.
 
         Args:
@@ -316,7 +320,7 @@ class Layer(Module):
         for i, value in enumerate(weights.values(variables)):
             store[str(i)] = value
 
-    def load_own_variables(self, store) -> None:
+    def load_own_variables(self, store: Any) -> None:
         """Loads what save_own_variables stored; may be overridden.
 
         Args:
@@ -340,20 +344,20 @@ class Layer(Module):
     @keras3_order
     def add_weight(
         self,
-        name=None,
-        shape=None,
-        dtype=None,
-        initializer=None,
-        regularizer=None,
-        trainable=None,
-        constraint=None,
-        use_resource=None,
-        synchronization=None,
-        aggregation=None,
-        autocast=True,
-        overwrite_with_gradient=False,
-        **kwargs,
-    ):
+        name: str | None = None,
+        shape: ShapeLike = None,
+        dtype: DTypeLike = None,
+        initializer: Any = None,
+        regularizer: Callable | None = None,
+        trainable: bool | None = None,
+        constraint: Any = None,
+        use_resource: bool | None = None,
+        synchronization: Any = None,
+        aggregation: Any = None,
+        autocast: bool = True,
+        overwrite_with_gradient: bool = False,
+        **kwargs: Any,
+    ) -> Any:
         """Creates a variable of the layer.
 
         Args:
@@ -424,11 +428,11 @@ class Layer(Module):
             self._loss_functions.append((result, penalty))
         return result
 
-    def add_variable(self, *args, **kwargs):
+    def add_variable(self, *args: Any, **kwargs: Any) -> Any:
         """Calls add_weight; its name in TensorFlow 1."""
         return self.add_weight(*args, **kwargs)
 
-    def add_loss(self, losses, inputs: Any = None):
+    def add_loss(self, losses: Any, inputs: Any = None) -> None:
         """Adds losses to that of training.
 
         Args:
@@ -442,7 +446,13 @@ class Layer(Module):
             elif loss is not None:
                 self._losses.append(loss)
 
-    def add_metric(self, value, name: str | None = None, aggregation=None, inputs: Any = None):
+    def add_metric(
+        self,
+        value: TensorLike,
+        name: str | None = None,
+        aggregation: Any = None,
+        inputs: Any = None,
+    ) -> None:
         """Adds the mean of a value to the metrics.
 
         Args:
@@ -470,13 +480,13 @@ class Layer(Module):
         if not context.is_symbolic(value):
             named[name].update_state(value)
 
-    def add_update(self, updates, inputs: Any = None):
+    def add_update(self, updates: TensorLike, inputs: Any = None) -> None:
         """Does nothing: assignments take effect where they are called."""
 
     updates = property(lambda s: [])
 
     @property
-    def losses(self):
+    def losses(self) -> Any:
         """Losses of weights (regularizers) and of the last call, of the layer and its
         sub-layers.
         """
@@ -495,11 +505,11 @@ class Layer(Module):
             layer._losses = []
 
     @property
-    def metrics(self):
+    def metrics(self) -> Any:
         """Metrics of the layer and its sub-layers."""
         return weights.deduplicate([m for layer in self._flat_layers() for m in layer._metrics])
 
-    def build(self, input_shape):
+    def build(self, input_shape: ShapeLike) -> None:
         """Creates the weights; subclasses override it.
 
         Args:
@@ -507,7 +517,7 @@ class Layer(Module):
         """
         self.built = True
 
-    def call(self, inputs):
+    def call(self, inputs: TensorLike) -> Any:
         """Computes the outputs; subclasses override it.
 
         Args:
@@ -518,13 +528,13 @@ class Layer(Module):
         """
         return inputs
 
-    def compute_mask(self, inputs, mask=None):
+    def compute_mask(self, inputs: TensorLike, mask: TensorLike = None) -> Any:
         """Returns the mask of the outputs, given the inputs and their mask."""
         if not self.supports_masking:
             return None
         return mask
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: ShapeLike) -> Any:
         """Returns the shape of the output, found by calling the layer on a symbolic tensor.
 
         Args:
@@ -561,7 +571,7 @@ class Layer(Module):
         return config
 
     @classmethod
-    def from_config(cls, config: Any):
+    def from_config(cls, config: Any) -> Any:
         """Creates a layer from the result of get_config."""
         return cls(**config)
 
@@ -700,11 +710,11 @@ class Layer(Module):
     # Position in models
 
     @property
-    def inbound_nodes(self):
+    def inbound_nodes(self) -> Any:
         return self._inbound_nodes
 
     @property
-    def outbound_nodes(self):
+    def outbound_nodes(self) -> Any:
         return self._outbound_nodes
 
     def _inbound_node(self, what):
@@ -725,20 +735,20 @@ class Layer(Module):
     output = property(lambda s: s._inbound_node("output").outputs)
 
     @property
-    def input_shape(self):
+    def input_shape(self) -> Any:
         """Shape of the input of the first call, as a tuple."""
         return nest.map_structure(_sizes, self._inbound_node("input_shape").inputs)
 
     @property
-    def output_shape(self):
+    def output_shape(self) -> Any:
         """Shape of the output of the first call, as a tuple."""
         return nest.map_structure(_sizes, self._inbound_node("output_shape").outputs)
 
-    def get_input_at(self, node_index):
+    def get_input_at(self, node_index: Any) -> Any:
         """Returns the symbolic inputs of a call, by its index."""
         return self._inbound_nodes[node_index].inputs
 
-    def get_output_at(self, node_index):
+    def get_output_at(self, node_index: Any) -> Any:
         """Returns the symbolic outputs of a call, by its index."""
         return self._inbound_nodes[node_index].outputs
 

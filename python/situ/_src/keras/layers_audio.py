@@ -56,7 +56,13 @@ class STFT(init_ops.Initializer):
       ValueError: If an argument is unknown.
     """
 
-    def __init__(self, side="real", window="hann", scaling="density", periodic=False):
+    def __init__(
+        self,
+        side: str = "real",
+        window: str = "hann",
+        scaling: str = "density",
+        periodic: bool = False,
+    ):
         if side not in ("real", "imag"):
             raise ValueError(f"side should be 'real' or 'imag', not {side}")
         if scaling not in _SCALINGS:
@@ -155,7 +161,7 @@ class STFTSpectrogram(Layer):
         fft_length: int | None = None,
         window: Any = "hann",
         periodic: bool = False,
-        scaling: str | None = "density",
+        scaling: Any = "density",
         padding: str = "valid",
         expand_dims: bool = False,
         data_format: str | None = None,

@@ -18,6 +18,10 @@ from situ._src.ops.ragged_ops import map_flat_values
 from situ._src.ops.sparse_ops import SparseTensor, sparse_tensor_to_dense
 from situ._src.ops.sparse_ops import concat_ as sparse_concat
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Axis
+
 
 class Merge(Layer):
     """Base class of layers that merge a list of tensors."""
@@ -169,7 +173,7 @@ class Concatenate(Merge):
 
 
 @keras_export("layers.concatenate")
-def concatenate(inputs: Any, axis: Any = -1, **kwargs):
+def concatenate(inputs: Any, axis: Any = -1, **kwargs: Any) -> Any:
     """Concatenates a list of tensors along an axis, as a layer.
 
     Args:
@@ -239,7 +243,7 @@ def _moved(x, axis, to):
 
 
 @keras_export("layers.dot")
-def dot(inputs: Any, axes, normalize: bool = False, **kwargs):
+def dot(inputs: Any, axes: Axis, normalize: bool = False, **kwargs: Any) -> Any:
     """Computes the dot product of two tensors, as a layer.
 
     Args:

@@ -16,6 +16,10 @@ from situ._src.keras.registry import to_json_value
 from situ._src.ops.array_ops import cast, convert_to_tensor, op
 from situ._src.ops.ragged_tensor import RaggedTensor
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Callable
+
 
 class Reduction:
     """How per-example losses are reduced to one value.
@@ -192,16 +196,16 @@ class LossFunctionWrapper(Loss):
 
     def __init__(
         self,
-        fn,
+        fn: Callable,
         reduction: str | None = "auto",
         name: str | None = None,
         dtype: Any = None,
-        **kwargs,
+        **kwargs: Any,
     ) -> None:
         super().__init__(reduction, name or getattr(fn, "__name__", None), dtype)
         self.fn, self._fn_kwargs = fn, kwargs
 
-    def call(self, y_true, y_pred):
+    def call(self, y_true: Any, y_pred: Any) -> Any:
         y_true, y_pred = losses.squeeze_or_expand(y_true, y_pred)
         return context.autograph(self.fn)(y_true, y_pred, **self._fn_kwargs)
 

@@ -360,7 +360,7 @@ def _export_function(function):
 
 
 @_export_function
-def accuracy(y_true: Any, y_pred: Any):
+def accuracy(y_true: Any, y_pred: Any) -> Any:
     """Returns 1 where predictions equal labels, 0 elsewhere.
 
     Args:
@@ -374,7 +374,7 @@ def accuracy(y_true: Any, y_pred: Any):
 
 
 @_export_function
-def binary_accuracy(y_true: Any, y_pred: Any, threshold: Any = 0.5):
+def binary_accuracy(y_true: Any, y_pred: Any, threshold: Any = 0.5) -> Any:
     """Returns 1 where `y_pred > threshold` agrees with the label, 0 elsewhere.
 
     Args:
@@ -404,7 +404,7 @@ def _matches(y_true, y_pred, like=None):
 
 
 @_export_function
-def categorical_accuracy(y_true: Any, y_pred: Any):
+def categorical_accuracy(y_true: Any, y_pred: Any) -> Any:
     """Returns 1 where the argmax of the predictions is the class of the one-hot label, 0 elsewhere.
 
     Args:
@@ -422,7 +422,7 @@ def categorical_accuracy(y_true: Any, y_pred: Any):
 
 
 @_export_function
-def sparse_categorical_accuracy(y_true: Any, y_pred: Any):
+def sparse_categorical_accuracy(y_true: Any, y_pred: Any) -> Any:
     """Returns 1 where the argmax of the predictions is the class id, 0 elsewhere.
 
     Args:
@@ -447,7 +447,7 @@ def sparse_categorical_accuracy(y_true: Any, y_pred: Any):
 
 
 @_export_function
-def top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5):
+def top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5) -> Any:
     """Returns 1 where the class of a one-hot label is among the k largest scores, 0 elsewhere.
 
     Args:
@@ -464,7 +464,7 @@ def top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5):
 @_export_function
 def sparse_top_k_categorical_accuracy(
     y_true: Any, y_pred: Any, k: int = 5, from_sorted_ids: bool = False
-):
+) -> Any:
     """Returns 1 where a class id is among the k largest scores, 0 elsewhere.
 
     Args:

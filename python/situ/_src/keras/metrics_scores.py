@@ -205,7 +205,7 @@ def _centered(y_true, y_pred, axis):
 
 
 @keras_export("metrics.pearson_correlation")
-def pearson_correlation(y_true: Any, y_pred: Any, axis: Any = -1):
+def pearson_correlation(y_true: Any, y_pred: Any, axis: Any = -1) -> Any:
     """Returns the Pearson correlation of labels and predictions.
 
     Args:
@@ -222,7 +222,7 @@ def pearson_correlation(y_true: Any, y_pred: Any, axis: Any = -1):
 
 
 @keras_export("metrics.concordance_correlation")
-def concordance_correlation(y_true: Any, y_pred: Any, axis: Any = -1):
+def concordance_correlation(y_true: Any, y_pred: Any, axis: Any = -1) -> Any:
     """Returns the concordance correlation of labels and predictions.
 
     Args:

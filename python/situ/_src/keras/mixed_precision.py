@@ -40,7 +40,7 @@ class Policy:
       ValueError: the name is unknown.
     """
 
-    def __init__(self, name: Any, loss_scale=None) -> None:
+    def __init__(self, name: Any, loss_scale: Any = None) -> None:
         if loss_scale != "auto":
             unsupported("mixed_precision.Policy", loss_scale=(loss_scale, None))
         name = name.name if hasattr(name, "name") else name
@@ -68,7 +68,7 @@ class Policy:
         return {"name": self.name}
 
     @classmethod
-    def from_config(cls, config: Any):
+    def from_config(cls, config: Any) -> Any:
         return cls(**config)
 
     def __eq__(self, other):
@@ -104,7 +104,7 @@ def as_policy(value):
     "config.set_dtype_policy",
     "mixed_precision.experimental.set_policy",
 )
-def set_global_policy(policy) -> None:
+def set_global_policy(policy: Any) -> None:
     """Sets the policy of new layers without a dtype.
 
     Args:
@@ -292,12 +292,12 @@ class LossScaleOptimizer:
 
     def __init__(
         self,
-        inner_optimizer,
+        inner_optimizer: Any,
         dynamic: bool = True,
-        initial_scale=None,
-        dynamic_growth_steps=2000,
+        initial_scale: Any = None,
+        dynamic_growth_steps: int = 2000,
         name: str | None = None,
-        loss_scale=None,
+        loss_scale: Any = None,
     ) -> None:
         if style.is_graph():
             raise NotImplementedError("LossScaleOptimizer is not supported in graph style.")
@@ -348,14 +348,14 @@ class LossScaleOptimizer:
         return getattr(self.inner_optimizer, name)
 
     @property
-    def variables(self):
+    def variables(self) -> Any:
         kind = type(self.inner_optimizer.variables)
         return kind([*self.inner_optimizer.variables, self.dynamic_scale, self.step_counter])
 
-    def build(self, var_list):
+    def build(self, var_list: Any) -> None:
         self.inner_optimizer.build(var_list)
 
-    def scale_loss(self, loss: Any):
+    def scale_loss(self, loss: Any) -> Any:
         """The loss times the scale; of a function of nothing a function."""
         if callable(loss):
             return lambda: self.scale_loss(loss())
@@ -364,7 +364,7 @@ class LossScaleOptimizer:
 
     get_scaled_loss = scale_loss
 
-    def get_unscaled_gradients(self, grads):
+    def get_unscaled_gradients(self, grads: Any) -> Any:
         """Gradients of a scaled loss, divided by the scale. apply_gradients takes them as they
         are."""
         self._is_unscaled = True
@@ -374,7 +374,14 @@ class LossScaleOptimizer:
         factor = op("Reciprocal", self.dynamic_scale)
         return [_scale_gradient(g, factor) for g in grads]
 
-    def minimize(self, loss: Any, var_list, grad_loss=None, name: str | None = None, tape=None):
+    def minimize(
+        self,
+        loss: Any,
+        var_list: Any,
+        grad_loss: Any = None,
+        name: str | None = None,
+        tape: Any = None,
+    ) -> Any:
         """Computes gradients of the scaled loss and applies them."""
         if tape is not None and not callable(loss):
             with tape:
@@ -385,11 +392,11 @@ class LossScaleOptimizer:
             self.inner_optimizer.compute_gradients(loss, var_list, tape, grad_loss), name
         )
 
-    def apply(self, grads, trainable_variables=None):
+    def apply(self, grads: Any, trainable_variables: Any = None) -> Any:
         """Applies gradients of a scaled loss."""
         return self.apply_gradients(list(zip(grads, trainable_variables)))
 
-    def apply_gradients(self, grads_and_vars, name: str | None = None, **kwargs):
+    def apply_gradients(self, grads_and_vars: Any, name: str | None = None, **kwargs: Any) -> Any:
         """Divides gradients of a scaled loss by the scale and applies them if all are finite."""
         del name  # there is no graph mode, where it would name an op
         pairs = list(grads_and_vars)
@@ -456,7 +463,7 @@ class LossScaleOptimizer:
         }
 
     @classmethod
-    def from_config(cls, config: Any, custom_objects: dict[str, Any] | None = None):
+    def from_config(cls, config: Any, custom_objects: dict[str, Any] | None = None) -> Any:
         from situ._src.keras import optimizer
 
         config = dict(config)

@@ -18,6 +18,10 @@ from situ._src.keras.topology import Topology, rebuild
 from situ._src.keras.training import Training
 from situ._src.variables import variable
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Callable, ShapeLike, TensorLike
+
 
 @keras_export("Model", "models.Model", "models.Functional")
 class Model(Training, Saving, Layer):
@@ -38,7 +42,7 @@ class Model(Training, Saving, Layer):
     _is_model = True
     _topology = _with_added = None  # the second: with tensors of add_loss and add_metric
 
-    def __init__(self, *args, **kwargs) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         inputs, outputs = kwargs.pop("inputs", None), kwargs.pop("outputs", None)
         if (
             args
@@ -81,7 +85,7 @@ class Model(Training, Saving, Layer):
         self._topology = Topology(inputs, outputs)
         self.built, self.supports_masking = True, True
 
-    def add_loss(self, losses, inputs: Any = None):
+    def add_loss(self, losses: Any, inputs: Any = None) -> None:
         """Adds losses to that of training.
 
         Args:
@@ -93,7 +97,13 @@ class Model(Training, Saving, Layer):
         self._add([t for t in nest.flatten(losses) if context.is_symbolic(t)], [])
         super().add_loss([t for t in nest.flatten(losses) if not context.is_symbolic(t)])
 
-    def add_metric(self, value, name: str | None = None, aggregation=None, inputs: Any = None):
+    def add_metric(
+        self,
+        value: TensorLike,
+        name: str | None = None,
+        aggregation: Any = None,
+        inputs: Any = None,
+    ) -> None:
         """Adds the mean of a value to the metrics.
 
         Args:
@@ -143,12 +153,12 @@ class Model(Training, Saving, Layer):
         return [x for x in super()._sub_layers() if not _is_metric(x)]
 
     @property
-    def layers(self):
+    def layers(self) -> Any:
         """Layers of the model, without metrics."""
         return self._sub_layers()
 
     @property
-    def weights(self):
+    def weights(self) -> Any:
         return weights.deduplicate(
             [*[v for s in self._sub_layers() for v in s.weights], *self._own()]
         )
@@ -157,35 +167,35 @@ class Model(Training, Saving, Layer):
     outputs = property(lambda s: None if s._topology is None else nest.flatten(s._topology.outputs))
 
     @property
-    def input(self):
+    def input(self) -> Any:
         """Symbolic inputs of a functional model."""
         if self._topology is None:
             raise AttributeError(f"Layer {self.name} is not connected, no input to return.")
         return _single(self._topology.inputs)
 
     @property
-    def output(self):
+    def output(self) -> Any:
         """Symbolic outputs of a functional model."""
         if self._topology is None:
             raise AttributeError(f"Layer {self.name} has no inbound nodes.")
         return _single(self._topology.outputs)
 
     @property
-    def input_shape(self):
+    def input_shape(self) -> Any:
         """Shapes of the inputs, as tuples."""
         return nest.map_structure(lambda t: tuple(t.shape.as_list()), self.input)
 
     @property
-    def output_shape(self):
+    def output_shape(self) -> Any:
         """Shapes of the outputs, as tuples."""
         return nest.map_structure(lambda t: tuple(t.shape.as_list()), self.output)
 
     @property
-    def input_names(self):
+    def input_names(self) -> list:
         return [t._keras_history[0].name for t in self.inputs or []]
 
     @property
-    def output_names(self):
+    def output_names(self) -> Any:
         if self._topology is None:
             return self.__dict__.get("_flat_outputs")
         names = []
@@ -196,7 +206,7 @@ class Model(Training, Saving, Layer):
             names.append(name)
         return names
 
-    def get_layer(self, name: str | None = None, index: int | None = None):
+    def get_layer(self, name: str | None = None, index: int | None = None) -> Any:
         """Returns a layer by name or by index.
 
         Args:
@@ -225,7 +235,7 @@ class Model(Training, Saving, Layer):
 
     # Calls
 
-    def build(self, input_shape):
+    def build(self, input_shape: ShapeLike) -> None:
         """Creates the weights of a subclass by calling it on symbolic tensors.
 
         Args:
@@ -254,7 +264,9 @@ class Model(Training, Saving, Layer):
             self._run(inputs, (), {})
         self.built = True
 
-    def call(self, inputs, training=None, mask=None):
+    def call(
+        self, inputs: TensorLike, training: bool | None = None, mask: TensorLike = None
+    ) -> Any:
         """Computes the outputs; subclasses override it.
 
         Args:
@@ -295,7 +307,7 @@ class Model(Training, Saving, Layer):
         finally:
             context.call.training = before
 
-    def compute_mask(self, inputs, mask=None):
+    def compute_mask(self, inputs: TensorLike, mask: TensorLike = None) -> None:
         return None
 
     def _cast(self, inputs):
@@ -306,11 +318,11 @@ class Model(Training, Saving, Layer):
     def summary(
         self,
         line_length: int | None = None,
-        positions=None,
-        print_fn=None,
+        positions: Any = None,
+        print_fn: Callable | None = None,
         expand_nested: bool = False,
         show_trainable: bool = False,
-        layer_range=None,
+        layer_range: Any = None,
     ) -> None:
         """Prints a table of the layers, their output shapes and their numbers of parameters.
 
@@ -348,7 +360,7 @@ class Model(Training, Saving, Layer):
         return {"name": self.name, "trainable": self.trainable, **self._topology.get_config()}
 
     @classmethod
-    def from_config(cls, config: Any, custom_objects: dict[str, Any] | None = None):
+    def from_config(cls, config: Any, custom_objects: dict[str, Any] | None = None) -> Any:
         """Creates a model from the result of get_config; its weights are new."""
         if "layers" not in config or "input_layers" not in config:
             return cls(**config)
@@ -361,7 +373,7 @@ class Model(Training, Saving, Layer):
             trainable=config.get("trainable", True),
         )
 
-    def to_json(self, **kwargs) -> str:
+    def to_json(self, **kwargs: Any) -> str:
         """Returns the architecture as JSON for model_from_json; `kwargs` go to json.dumps."""
         import json
 
@@ -378,11 +390,11 @@ class Model(Training, Saving, Layer):
         )
 
     @property
-    def state_updates(self):
+    def state_updates(self) -> list:
         return []
 
     @property
-    def stateful_layers(self):
+    def stateful_layers(self) -> list:
         return [x for x in self._flat_layers() if getattr(x, "stateful", False)]
 
     def reset_states(self) -> None:
@@ -409,7 +421,9 @@ KIND.add(Model, "Model", "Functional")
 
 
 @keras_export("models.clone_model")
-def clone_model(model: Any, input_tensors=None, clone_function=None):
+def clone_model(
+    model: Any, input_tensors: Any = None, clone_function: Callable | None = None
+) -> Any:
     """Creates a model with the same layers and new weights.
 
     Args:
@@ -436,7 +450,7 @@ def clone_model(model: Any, input_tensors=None, clone_function=None):
 
 
 @keras_export("models.model_from_json")
-def model_from_json(json_string, custom_objects: dict[str, Any] | None = None):
+def model_from_json(json_string: Any, custom_objects: dict[str, Any] | None = None) -> Any:
     """Creates a model from the result of to_json; its weights are new.
 
     Args:
@@ -453,19 +467,19 @@ def model_from_json(json_string, custom_objects: dict[str, Any] | None = None):
 
 
 @keras_export("models.model_from_config")
-def model_from_config(config: Any, custom_objects: dict[str, Any] | None = None):
+def model_from_config(config: Any, custom_objects: dict[str, Any] | None = None) -> Any:
     """Creates a model from a dictionary with `class_name` and `config`."""
     with reading_config():
         return KIND.deserialize(config, custom_objects)
 
 
 @keras_export("layers.deserialize")
-def deserialize(config: Any, custom_objects: dict[str, Any] | None = None):
+def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> Any:
     """Creates a layer from the result of serialize."""
     return KIND.deserialize(config, custom_objects)
 
 
 @keras_export("layers.serialize")
-def serialize(layer: Any):
+def serialize(layer: Any) -> dict:
     """Returns the class name and the configuration of a layer as a dictionary."""
     return {"class_name": layer._registered_class(), "config": to_json_value(layer.get_config())}

@@ -172,7 +172,7 @@ def model_to_dot(
     subgraph: bool = False,
     show_layer_activations: bool = False,
     show_trainable: bool = False,
-    **kwargs,
+    **kwargs: Any,
 ) -> Dot:
     """A model in the language of Graphviz.
 
@@ -225,8 +225,8 @@ def plot_model(
     dpi: int = 200,
     show_layer_activations: bool = False,
     show_trainable: bool = False,
-    **kwargs,
-):
+    **kwargs: Any,
+) -> Any:
     """Draws a model to a file; its suffix is the format: png, svg, pdf or dot, for example.
 
     The program `dot` of Graphviz makes images; "dot" files need none.

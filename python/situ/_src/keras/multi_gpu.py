@@ -47,7 +47,9 @@ def _part(data, i, parts):
 
 
 @keras_export("utils.multi_gpu_model")
-def multi_gpu_model(model: Any, gpus=None, cpu_merge: bool = True, cpu_relocation: bool = False):
+def multi_gpu_model(
+    model: Any, gpus: Any = None, cpu_merge: bool = True, cpu_relocation: bool = False
+) -> Any:
     """Returns a model that splits each batch over several GPUs.
 
     Args:

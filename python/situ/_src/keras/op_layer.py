@@ -14,6 +14,10 @@ from situ._src.keras.layer import Layer
 from situ._src.keras.registry import LAYERS, keras_export
 from situ._src.ops.array_ops import constant, convert_to_tensor
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import TensorLike
+
 
 @keras_export("layers.TensorFlowOpLayer", "layers.TFOpLambda")
 class TensorFlowOpLayer(Layer):
@@ -23,12 +27,12 @@ class TensorFlowOpLayer(Layer):
 
     def __init__(
         self,
-        node_def,
-        constants=None,
+        node_def: Any,
+        constants: Any = None,
         name: str | None = None,
         trainable: bool = True,
         dtype: Any = None,
-        **kwargs,
+        **kwargs: Any,
     ) -> None:
         super().__init__(name=name, trainable=trainable, dtype=dtype, **kwargs)
         self.node_def = node_def
@@ -38,7 +42,7 @@ class TensorFlowOpLayer(Layer):
     def _cast(self, inputs):
         return inputs
 
-    def call(self, inputs):
+    def call(self, inputs: TensorLike) -> Any:
         given = iter(inputs if isinstance(inputs, (list, tuple)) else [inputs])
         count = len(self.constants) + (len(inputs) if isinstance(inputs, (list, tuple)) else 1)
         return nodes.call_op(

@@ -525,13 +525,13 @@ class Optimizer(Accumulating, Averaged, Custom):
 
 
 @export("keras.optimizers.serialize", "optimizers.serialize")
-def serialize(optimizer: Any):
+def serialize(optimizer: Any) -> dict:
     """Returns the class name and the configuration of an optimizer as a dictionary."""
     return {"class_name": type(optimizer).__name__, "config": optimizer.get_config()}
 
 
 @export("keras.optimizers.deserialize", "optimizers.deserialize")
-def deserialize(config: Any, custom_objects: dict[str, Any] | None = None):
+def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> Any:
     """Creates an optimizer from the result of serialize.
 
     Args:
@@ -568,7 +568,7 @@ def _find_class(name):
 
 
 @export("keras.optimizers.get", "optimizers.get")
-def get(identifier: Any, use_legacy_optimizer=None, **kwargs):
+def get(identifier: Any, use_legacy_optimizer: bool | None = None, **kwargs: Any) -> Any:
     """Returns an optimizer.
 
     Args:

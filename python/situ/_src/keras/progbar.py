@@ -8,6 +8,10 @@ import time
 
 from situ._src.keras.registry import keras_export
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any, TensorLike
+
 _WIDTH = 30
 
 
@@ -33,14 +37,19 @@ class Progbar:
       unit_name: Name of a step.
     """
 
+    _values: dict
+    _order: list
+    _last: Any
+    _after_first: Any
+
     def __init__(
         self,
-        target,
-        width=_WIDTH,
-        verbose=1,
-        interval=0.05,
-        stateful_metrics=None,
-        unit_name="step",
+        target: Any,
+        width: Any = _WIDTH,
+        verbose: Any = 1,
+        interval: float = 0.05,
+        stateful_metrics: Any = None,
+        unit_name: str = "step",
     ):
         self.target, self.width, self.verbose, self.interval = target, width, verbose, interval
         self.stateful_metrics = () if stateful_metrics is None else stateful_metrics
@@ -53,13 +62,13 @@ class Progbar:
         self._start = time.time()
         self._last = self._after_first = None
 
-    def wants(self, now=None):
+    def wants(self, now: Any = None) -> Any:
         """Whether an update would be printed."""
         return self.verbose == 1 and (
             self._last is None or (now or time.time()) - self._last >= self.interval
         )
 
-    def update(self, current, values=None, finalize=None):
+    def update(self, current: Any, values: TensorLike = None, finalize: Any = None) -> None:
         """Updates the bar.
 
         Args:
@@ -150,6 +159,6 @@ class Progbar:
             text += f" - {name}: {value:.4f}" if abs(value) > 1e-3 else f" - {name}: {value:.4e}"
         return text
 
-    def add(self, n: int, values=None):
+    def add(self, n: int, values: TensorLike = None) -> None:
         """Advances by n steps."""
         self.update(self._seen + n, values)

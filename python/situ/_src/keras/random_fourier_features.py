@@ -14,6 +14,10 @@ from situ._src.keras.layer import Layer
 from situ._src.keras.registry import keras_export
 from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import ShapeLike, TensorLike
+
 
 @keras_export("layers.experimental.RandomFourierFeatures")
 class RandomFourierFeatures(Layer):
@@ -23,22 +27,22 @@ class RandomFourierFeatures(Layer):
         self,
         output_dim: int,
         kernel_initializer: Any = "gaussian",
-        scale=None,
+        scale: float | None = None,
         trainable: bool = False,
         name: str | None = None,
-        **kwargs,
+        **kwargs: Any,
     ) -> None:
         super().__init__(trainable=trainable, name=name, **kwargs)
         self.output_dim, self.kernel_initializer, self.scale = output_dim, kernel_initializer, scale
 
-    def build(self, input_shape):
+    def build(self, input_shape: ShapeLike) -> None:
         width = tensor_shape.as_shape(input_shape).as_list()[-1]
         kind = self.kernel_initializer
         if kind == "gaussian":
-            start = initializers.get({"class_name": "RandomNormal", "config": {"stddev": 1.0}})
+            start: Any = initializers.get({"class_name": "RandomNormal", "config": {"stddev": 1.0}})
         elif kind == "laplacian":
             start = lambda shape, dtype=None: constant(
-                numpy.random.standard_cauchy(shape).astype("float32")
+                numpy.float32(numpy.random.standard_cauchy(shape))
             )
         else:
             start = initializers.get(kind)
@@ -67,7 +71,7 @@ class RandomFourierFeatures(Layer):
         )
         self.built = True
 
-    def call(self, inputs):
+    def call(self, inputs: TensorLike) -> Any:
         inputs = cast(convert_to_tensor(inputs), "float32")
         result = op("MatMul", inputs, self.kernel.value() / self.kernel_scale.value())
         return op("Cos", result + self.bias)

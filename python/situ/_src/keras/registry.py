@@ -42,7 +42,7 @@ def reset_names():
 
 
 @keras_export("utils.register_keras_serializable", "saving.register_keras_serializable")
-def register_keras_serializable(package="Custom", name: str | None = None):
+def register_keras_serializable(package: str = "Custom", name: str | None = None) -> Any:
     """Decorator that registers a class or function for loading models.
 
     Args:
@@ -63,7 +63,7 @@ def register_keras_serializable(package="Custom", name: str | None = None):
 
 
 @keras_export("utils.get_custom_objects", "saving.get_custom_objects")
-def get_custom_objects():
+def get_custom_objects() -> Any:
     """Returns the dictionary of registered classes and functions by name."""
     return _custom
 
@@ -75,7 +75,7 @@ def get_custom_objects():
     "saving.CustomObjectScope",
 )
 @contextlib.contextmanager
-def custom_object_scope(*args):
+def custom_object_scope(*args: Any) -> Any:
     """Context in which names refer to given classes and functions.
 
     Args:
@@ -185,7 +185,7 @@ class Registry:
 
 
 @keras_export("utils.serialize_keras_object")
-def serialize_keras_object(thing):
+def serialize_keras_object(thing: Any) -> Any:
     """Returns the name of a function, or a dictionary with the class name and configuration."""
     if thing is None or isinstance(thing, (str, int, float, bool, dict)):
         return thing

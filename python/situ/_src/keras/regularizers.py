@@ -22,7 +22,7 @@ class Regularizer:
         return {}
 
     @classmethod
-    def from_config(cls, config: Any):
+    def from_config(cls, config: Any) -> Any:
         return cls(**config)
 
 
@@ -35,7 +35,7 @@ class L1L2(Regularizer):
       l2: Factor of the squares.
     """
 
-    def __init__(self, l1=0.0, l2=0.0) -> None:
+    def __init__(self, l1: float = 0.0, l2: float = 0.0) -> None:
         self.l1, self.l2 = float(l1 or 0.0), float(l2 or 0.0)
 
     def __call__(self, x):
@@ -62,7 +62,7 @@ class L1(L1L2):
       l: Former name of l1.
     """
 
-    def __init__(self, l1=0.01, l=None):  # noqa: E741
+    def __init__(self, l1: float = 0.01, l: Any = None):  # noqa: E741
         super().__init__(l1=l1 if l is None else l)
 
     def get_config(self) -> dict[str, Any]:
@@ -78,7 +78,7 @@ class L2(L1L2):
       l: Former name of l2.
     """
 
-    def __init__(self, l2=0.01, l=None):  # noqa: E741
+    def __init__(self, l2: float = 0.01, l: Any = None):  # noqa: E741
         super().__init__(l2=l2 if l is None else l)
 
     def get_config(self) -> dict[str, Any]:
@@ -98,7 +98,7 @@ class OrthogonalRegularizer(Regularizer):
       ValueError: If mode is unknown, factor is not a number, or the weights are not a matrix.
     """
 
-    def __init__(self, factor=0.01, mode="rows"):
+    def __init__(self, factor: float = 0.01, mode: str = "rows"):
         if not isinstance(factor, (float, int)) or factor < 0:
             raise ValueError(
                 f"Invalid value for argument factor: expected a non-negative float. Received: "
@@ -132,7 +132,7 @@ class OrthogonalRegularizer(Regularizer):
 
 
 @keras_export("regularizers.l1_l2")
-def l1_l2(l1=0.01, l2=0.01):
+def l1_l2(l1: float = 0.01, l2: float = 0.01) -> Any:
     """Returns the regularizer L1L2(l1, l2)."""
     return L1L2(l1, l2)
 

@@ -23,6 +23,10 @@ from situ._src.keras.seed_generator import SeedGenerator
 from situ._src.ops.array_ops import constant, convert_to_tensor, op, zeros
 from situ._src.ops.array_ops import shape as shape_op
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import ShapeLike
+
 
 class ForgetBias:
     """Initializer of the bias of an LSTM: ones for the forget gate, `inner` for the other gates."""
@@ -508,7 +512,11 @@ class AbstractRNNCell(Layer):
 class PeepholeLSTMCell(LSTMCell):
     """LSTM cell whose gates also depend on the cell state."""
 
-    def build(self, input_shape):
+    input_gate_peephole_weights: Any
+    forget_gate_peephole_weights: Any
+    output_gate_peephole_weights: Any
+
+    def build(self, input_shape: ShapeLike) -> None:
         super().build(input_shape)
         for name in ("input", "forget", "output"):
             setattr(
@@ -521,7 +529,7 @@ class PeepholeLSTMCell(LSTMCell):
                 ),
             )
 
-    def step(self, projected, states, drop=None):
+    def step(self, projected: Any, states: Any, drop: Any = None) -> Any:
         h, c = states
         gates = projected + self.recurrent(h, drop)
         i, f, g, o = op("Split", 1, gates, num_split=4)

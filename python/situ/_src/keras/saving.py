@@ -352,8 +352,8 @@ def save_model(
     filepath: str | os.PathLike,
     overwrite: bool = True,
     include_optimizer: bool = True,
-    **kwargs,
-):
+    **kwargs: Any,
+) -> None:
     """Saves a model; see Model.save."""
     model.save(filepath, overwrite, include_optimizer, **kwargs)
 
@@ -365,7 +365,7 @@ def load_model(
     compile: bool = True,
     safe_mode: bool = True,
     options: Any = None,
-):
+) -> Any:
     """Loads a model that Model.save wrote, or a Keras 2 model in HDF5.
 
     Args:

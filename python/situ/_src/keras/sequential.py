@@ -15,6 +15,10 @@ from situ._src.keras.model import Model
 from situ._src.keras.registry import LAYERS as KIND
 from situ._src.keras.registry import keras_export, to_json_value, unique
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import ShapeLike, TensorLike
+
 
 @keras_export("Sequential", "models.Sequential")
 class Sequential(Model):
@@ -28,7 +32,7 @@ class Sequential(Model):
       name: Name of the model.
     """
 
-    def __init__(self, layers: Any = None, name: str | None = None, **kwargs) -> None:
+    def __init__(self, layers: Any = None, name: str | None = None, **kwargs: Any) -> None:
         super().__init__(name=name or unique("sequential"), **kwargs)
         self._stack: list = []
         for layer in layers or []:
@@ -39,7 +43,7 @@ class Sequential(Model):
     def _sub_layers(self):
         return [x for x in self._stack if not isinstance(x, InputLayer)]
 
-    def add(self, layer: Any):
+    def add(self, layer: Any) -> None:
         """Appends a layer.
 
         Args:
@@ -94,7 +98,7 @@ class Sequential(Model):
             )
             self._join(result, layer(result))
 
-    def pop(self):
+    def pop(self) -> Any:
         """Removes and returns the last layer.
 
         Raises:
@@ -116,7 +120,7 @@ class Sequential(Model):
                 self._join(begin, rest[-1]._inbound_nodes[-1].outputs)
         return layer
 
-    def build(self, input_shape=None):
+    def build(self, input_shape: ShapeLike = None) -> None:
         """Creates the weights.
 
         Args:
@@ -162,7 +166,9 @@ class Sequential(Model):
                 self._topology = None  # what is wrong with it is said there
         self.built = True
 
-    def call(self, inputs, training=None, mask=None):
+    def call(
+        self, inputs: TensorLike, training: bool | None = None, mask: TensorLike = None
+    ) -> Any:
         if self._topology is not None:
             return super().call(inputs, training, mask)
         with self._call_context(inputs, training, mask):
@@ -184,7 +190,7 @@ class Sequential(Model):
         }
 
     @classmethod
-    def from_config(cls, config: Any, custom_objects: dict[str, Any] | None = None):
+    def from_config(cls, config: Any, custom_objects: dict[str, Any] | None = None) -> Any:
         config = {"layers": config} if isinstance(config, list) else config
         model = cls(name=config.get("name"))
         model._trainable = config.get("trainable", True)
@@ -197,7 +203,7 @@ class Sequential(Model):
             model.add(layer)
         return model
 
-    def predict_classes(self, x: Any, batch_size: int | None = 32, verbose: str | int = 0):
+    def predict_classes(self, x: Any, batch_size: int | None = 32, verbose: str | int = 0) -> Any:
         """Returns the predicted class of each example.
 
         Args:
@@ -208,7 +214,7 @@ class Sequential(Model):
         result = self.predict(x, batch_size, verbose)
         return result.argmax(-1) if result.shape[-1] > 1 else (result > 0.5).astype("int32")
 
-    def predict_proba(self, x: Any, batch_size: int | None = 32, verbose: str | int = 0):
+    def predict_proba(self, x: Any, batch_size: int | None = 32, verbose: str | int = 0) -> Any:
         """Calls predict; its name in TensorFlow 1."""
         return self.predict(x, batch_size, verbose)
 

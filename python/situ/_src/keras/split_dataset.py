@@ -76,7 +76,7 @@ def split_dataset(
     shuffle: bool = False,
     seed: int | None = None,
     preferred_backend: str | None = None,
-):
+) -> Any:
     """Splits data into two data sets.
 
     Args:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """tensorboard.py: tf.keras.callbacks.TensorBoard: results, weights, graphs and profiles."""
 
+from __future__ import annotations
+
 import os
 import time
 
@@ -14,6 +16,10 @@ from situ._src.profiler import profiler
 from situ._src.summary.protos import Summary, SummaryMetadata, tensor_proto
 from situ._src.summary.summary_ops_v2 import write_value
 from situ._src.summary.trace import graph as write_graph_event
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any
 
 _STRING = 7
 
@@ -70,18 +76,20 @@ class TensorBoard(Callback):
         NotImplementedError.
     """
 
+    _writers: dict
+
     def __init__(
         self,
-        log_dir="logs",
-        histogram_freq=0,
-        write_graph=True,
-        write_images=False,
-        write_steps_per_second=False,
-        update_freq="epoch",
-        profile_batch=0,
-        embeddings_freq=0,
-        embeddings_metadata=None,
-        **kwargs,
+        log_dir: str = "logs",
+        histogram_freq: int = 0,
+        write_graph: bool = True,
+        write_images: bool = False,
+        write_steps_per_second: bool = False,
+        update_freq: str | int = "epoch",
+        profile_batch: Any = 0,
+        embeddings_freq: int = 0,
+        embeddings_metadata: Any = None,
+        **kwargs: Any,
     ):
         reject_unknown(type(self), kwargs)
         super().__init__()
@@ -97,9 +105,9 @@ class TensorBoard(Callback):
         self._first, self._last = _batches(profile_batch)
         self._writers, self._step, self._profiling = {}, 0, False
         if self.update_freq != "epoch" or self._last or write_steps_per_second:
-            self.on_train_batch_end = self._on_batch
+            self.__dict__["on_train_batch_end"] = self._on_batch
         if self._last or write_steps_per_second:
-            self.on_train_batch_begin = self._before_batch
+            self.__dict__["on_train_batch_begin"] = self._before_batch
 
     def _writer(self, which):
         if which not in self._writers:
@@ -113,7 +121,7 @@ class TensorBoard(Callback):
             for name, value in logs.items():
                 scalar(prefix + name, value, step=step)
 
-    def on_train_begin(self, logs=None):
+    def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         self._step, self._has_graph = 0, False
         if self.write_graph:
             self._write_model()
@@ -165,10 +173,10 @@ class TensorBoard(Callback):
         self._profiling = False
         profiler.stop()
 
-    def on_epoch_begin(self, epoch, logs=None):
+    def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         self._epoch_began, self._epoch_step = time.time(), self._step
 
-    def on_epoch_end(self, epoch, logs=None):
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         logs = logs or {}
         if self.write_graph and not self._has_graph:
             self._write_step_graph()
@@ -194,7 +202,7 @@ class TensorBoard(Callback):
                 if images is not None:
                     image(name + "/image", images, step=epoch)
 
-    def on_train_end(self, logs=None):
+    def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
         if self._profiling:
             self._stop_profile()
         for writer in self._writers.values():

@@ -15,9 +15,13 @@ from situ._src.framework.keywords import unsupported
 from situ._src.keras.registry import keras_export
 from situ._src.ops import random_ops
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import TensorLike
+
 
 @keras_export("utils.normalize")
-def normalize(x: Any, axis: Any = -1, order=2):
+def normalize(x: Any, axis: Any = -1, order: int = 2) -> Any:
     """Scales an array to norm 1 along an axis.
 
     Args:
@@ -31,7 +35,7 @@ def normalize(x: Any, axis: Any = -1, order=2):
 
 
 @keras_export("utils.set_random_seed")
-def set_random_seed(seed: int):
+def set_random_seed(seed: int) -> None:
     """Seeds the random numbers of Python, NumPy and situ, and the initial weights of layers."""
     import random
 
@@ -43,18 +47,18 @@ def set_random_seed(seed: int):
 
 @export("keras.utils.get_file", "python.keras.utils.get_file", v1="contrib.keras.utils.get_file")
 def get_file(
-    fname=None,
-    origin=None,
+    fname: Any = None,
+    origin: Any = None,
     untar: bool = False,
-    md5_hash=None,
-    file_hash=None,
-    cache_subdir="datasets",
-    hash_algorithm="auto",
+    md5_hash: Any = None,
+    file_hash: Any = None,
+    cache_subdir: str = "datasets",
+    hash_algorithm: str = "auto",
     extract: bool = False,
-    archive_format="auto",
-    cache_dir=None,
+    archive_format: str = "auto",
+    cache_dir: str | None = None,
     force_download: bool = False,
-):
+) -> Any:
     """Returns the path of an existing file, or of the extracted archive: situ does not download.
     A file with another hash than the given one is an error."""
     unsupported("get_file", force_download=(force_download, False))
@@ -99,7 +103,12 @@ def _check_file(path, origin, expected, algorithm):
 
 @keras_export("preprocessing.sequence.pad_sequences", "utils.pad_sequences")
 def pad_sequences(
-    sequences, maxlen=None, dtype: Any = "int32", padding: Any = "pre", truncating="pre", value=0.0
+    sequences: Any,
+    maxlen: int | None = None,
+    dtype: Any = "int32",
+    padding: Any = "pre",
+    truncating: str = "pre",
+    value: TensorLike = 0.0,
 ) -> numpy.ndarray:
     """Pads lists of different lengths to one array.
 

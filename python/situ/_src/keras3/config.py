@@ -190,7 +190,7 @@ alias(mixed_precision.Policy, "dtype_policies.FloatDTypePolicy")
 
 
 @keras3_export("dtype_policies.get")
-def get_policy(identifier: Any):
+def get_policy(identifier: Any) -> Any:
     """Returns the policy of a name, a configuration or a policy."""
     if isinstance(identifier, dict):
         return deserialize_policy(identifier)
@@ -210,7 +210,7 @@ def serialize_policy(dtype_policy: Any) -> dict[str, Any]:
 
 
 @keras3_export("dtype_policies.deserialize")
-def deserialize_policy(config: Any, custom_objects: Any = None):
+def deserialize_policy(config: Any, custom_objects: Any = None) -> Any:
     """Creates a policy from its configuration.
 
     Args:

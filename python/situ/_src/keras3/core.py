@@ -31,7 +31,7 @@ def saturate_cast(x: Any, dtype: Any):
 
 
 @keras3_export("ops.convert_to_tensor")
-def convert_to_tensor(x: Any, dtype: Any = None, sparse: Any = None, ragged: Any = None):
+def convert_to_tensor(x: Any, dtype: Any = None, sparse: Any = None, ragged: Any = None) -> Any:
     """Returns a value as a tensor.
 
     Args:
@@ -45,7 +45,7 @@ def convert_to_tensor(x: Any, dtype: Any = None, sparse: Any = None, ragged: Any
 
 
 @keras3_export("ops.convert_to_numpy")
-def convert_to_numpy(x: Any):
+def convert_to_numpy(x: Any) -> Any:
     """Returns a tensor as a NumPy array."""
     x = getattr(x, "_keras3_value", x)
     return numpy.array(x.numpy() if hasattr(x, "numpy") else x)
@@ -311,13 +311,13 @@ def associative_scan(f: Any, elems: Any, reverse: bool = False, axis: int = 0):
 
 
 @keras3_export("ops.custom_gradient")
-def custom_gradient(f: Any):
+def custom_gradient(f: Any) -> Any:
     """Decorator: the function returns (result, function from upstream gradients to gradients)."""
     return tf.custom_gradient(f)
 
 
 @keras3_export("name_scope")
-def name_scope(name: str, **kwargs: Any):
+def name_scope(name: str, **kwargs: Any) -> Any:
     """Context that prefixes names of ops.
 
     Args:
@@ -330,7 +330,7 @@ def name_scope(name: str, **kwargs: Any):
 
 
 @keras3_export("device")
-def device(device_name: str):
+def device(device_name: str) -> Any:
     """Context in which ops run on a device such as "gpu:0"."""
     kind, _, index = device_name.rpartition("/")[2].partition(":")
     place = f"{kind.upper()}:{index or 0}" if kind.lower() in ("cpu", "gpu") else device_name

@@ -140,7 +140,7 @@ class Variable(EagerVariable):
             )
 
     @property
-    def value(self):  # type: ignore[override]
+    def value(self) -> Any:  # type: ignore[override]
         """The value as a tensor."""
         return self.read_value()
 

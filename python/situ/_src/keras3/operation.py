@@ -62,7 +62,7 @@ class OperationLayer(Layer):
     def _cast(self, inputs):
         return inputs
 
-    def call(self, *args, **kwargs):
+    def call(self, *args: Any, **kwargs: Any) -> Any:
         """Calls the function."""
         return self.operation.function(*args, **{**self.fixed, **kwargs})
 

@@ -11,6 +11,10 @@ from situ._src.keras3.dtypes import is_float_dtype, is_int_dtype, standardize_dt
 from situ._src.keras3.exports import keras3_export, tf
 from situ._src.keras3.operands import tensor
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Tensor
+
 _state: dict[str, Any] = {"generator": None}
 
 
@@ -45,7 +49,9 @@ def _shape(shape):
 
 
 @keras3_export("random.normal")
-def normal(shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = None, seed: Any = None):
+def normal(
+    shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = None, seed: Any = None
+) -> Tensor:
     """Normally distributed numbers.
 
     Args:
@@ -62,7 +68,7 @@ def normal(shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = None, se
 @keras3_export("random.truncated_normal")
 def truncated_normal(
     shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = None, seed: Any = None
-):
+) -> Tensor:
     """Normally distributed numbers within two standard deviations; see normal."""
     name = _float(dtype)
     return tf.random.stateless_truncated_normal(_shape(shape), draw_seed(seed), mean, stddev, name)
@@ -78,7 +84,9 @@ def _float(dtype):
 
 
 @keras3_export("random.uniform")
-def uniform(shape: Any, minval: Any = 0.0, maxval: Any = 1.0, dtype: Any = None, seed: Any = None):
+def uniform(
+    shape: Any, minval: Any = 0.0, maxval: Any = 1.0, dtype: Any = None, seed: Any = None
+) -> Tensor:
     """Uniformly distributed numbers in [minval, maxval).
 
     Args:
@@ -102,7 +110,7 @@ def uniform(shape: Any, minval: Any = 0.0, maxval: Any = 1.0, dtype: Any = None,
 
 
 @keras3_export("random.randint")
-def randint(shape: Any, minval: Any, maxval: Any, dtype: Any = "int32", seed: Any = None):
+def randint(shape: Any, minval: Any, maxval: Any, dtype: Any = "int32", seed: Any = None) -> Tensor:
     """Uniformly distributed integers in [minval, maxval); see uniform.
 
     Raises:
@@ -121,7 +129,7 @@ def randint(shape: Any, minval: Any, maxval: Any, dtype: Any = "int32", seed: An
 
 
 @keras3_export("random.categorical")
-def categorical(logits: Any, num_samples: int, dtype: Any = "int32", seed: Any = None):
+def categorical(logits: Any, num_samples: int, dtype: Any = "int32", seed: Any = None) -> Tensor:
     """Draws class ids.
 
     Args:
@@ -144,7 +152,7 @@ def categorical(logits: Any, num_samples: int, dtype: Any = "int32", seed: Any =
 
 
 @keras3_export("random.dropout")
-def dropout(inputs: Any, rate: Any, noise_shape: Any = None, seed: Any = None):
+def dropout(inputs: Any, rate: Any, noise_shape: Any = None, seed: Any = None) -> Tensor:
     """Sets a fraction of elements to 0 and scales the others.
 
     Args:
@@ -161,7 +169,7 @@ def dropout(inputs: Any, rate: Any, noise_shape: Any = None, seed: Any = None):
 
 
 @keras3_export("random.shuffle")
-def shuffle(x: Any, axis: int = 0, seed: Any = None):
+def shuffle(x: Any, axis: int = 0, seed: Any = None) -> Tensor:
     """Shuffles along an axis.
 
     Args:
@@ -180,7 +188,7 @@ def _wide(name):
 
 
 @keras3_export("random.gamma")
-def gamma(shape: Any, alpha: Any, dtype: Any = None, seed: Any = None):
+def gamma(shape: Any, alpha: Any, dtype: Any = None, seed: Any = None) -> Tensor:
     """Numbers of the gamma distribution of rate 1.
 
     Args:
@@ -196,7 +204,9 @@ def gamma(shape: Any, alpha: Any, dtype: Any = None, seed: Any = None):
 
 
 @keras3_export("random.binomial")
-def binomial(shape: Any, counts: Any, probabilities: Any, dtype: Any = None, seed: Any = None):
+def binomial(
+    shape: Any, counts: Any, probabilities: Any, dtype: Any = None, seed: Any = None
+) -> Tensor:
     """Numbers of binomial distributions.
 
     Args:
@@ -214,7 +224,7 @@ def binomial(shape: Any, counts: Any, probabilities: Any, dtype: Any = None, see
 
 
 @keras3_export("random.beta")
-def beta(shape: Any, alpha: Any, beta: Any, dtype: Any = None, seed: Any = None):
+def beta(shape: Any, alpha: Any, beta: Any, dtype: Any = None, seed: Any = None) -> Tensor:
     """Numbers of beta distributions, from two of gamma distributions.
 
     Args:

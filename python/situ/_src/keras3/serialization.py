@@ -506,7 +506,7 @@ def get_registered_name(obj: Any) -> str:
 
 
 @keras3_export("saving.get_registered_object", "utils.get_registered_object")
-def get_registered_object(name: str, custom_objects: Any = None, module_objects: Any = None):
+def get_registered_object(name: str, custom_objects: Any = None, module_objects: Any = None) -> Any:
     """Returns the object that is registered under a name, or None.
 
     Args:

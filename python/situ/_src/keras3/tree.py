@@ -44,7 +44,7 @@ def flatten_with_path(structure: Any) -> list:
 
 
 @keras3_export("tree.map_structure")
-def map_structure(func: Any, *structures: Any, none_is_leaf: bool = True):
+def map_structure(func: Any, *structures: Any, none_is_leaf: bool = True) -> Any:
     """Calls a function on the leaves of equal structures.
 
     Args:
@@ -57,7 +57,7 @@ def map_structure(func: Any, *structures: Any, none_is_leaf: bool = True):
 
 
 @keras3_export("tree.map_structure_up_to")
-def map_structure_up_to(shallow_structure: Any, func: Any, *structures: Any):
+def map_structure_up_to(shallow_structure: Any, func: Any, *structures: Any) -> Any:
     """Calls a function on the parts of structures at the leaves of a shallow one."""
     if isinstance(shallow_structure, dict):
         return {
@@ -74,7 +74,7 @@ def map_structure_up_to(shallow_structure: Any, func: Any, *structures: Any):
 
 
 @keras3_export("tree.map_shape_structure")
-def map_shape_structure(func: Any, structure: Any):
+def map_shape_structure(func: Any, structure: Any) -> Any:
     """Calls a function on shapes: tuples and lists of integers and None are leaves."""
     if isinstance(structure, (list, tuple)) and all(
         n is None or isinstance(n, int) for n in structure
@@ -86,13 +86,13 @@ def map_shape_structure(func: Any, structure: Any):
 
 
 @keras3_export("tree.pack_sequence_as")
-def pack_sequence_as(structure: Any, flat_sequence: Any):
+def pack_sequence_as(structure: Any, flat_sequence: Any) -> Any:
     """Returns leaves in the form of a structure."""
     return nest.pack_sequence_as(structure, list(flat_sequence))
 
 
 @keras3_export("tree.lists_to_tuples")
-def lists_to_tuples(structure: Any):
+def lists_to_tuples(structure: Any) -> Any:
     """Returns a structure with tuples instead of lists."""
     if isinstance(structure, dict):
         return {k: lists_to_tuples(v) for k, v in structure.items()}
@@ -102,7 +102,7 @@ def lists_to_tuples(structure: Any):
 
 
 @keras3_export("tree.traverse")
-def traverse(func: Any, structure: Any, top_down: bool = True):
+def traverse(func: Any, structure: Any, top_down: bool = True) -> Any:
     """Calls a function on all parts of a structure; None keeps a part.
 
     Args:

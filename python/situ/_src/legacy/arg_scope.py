@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """arg_scope.py: slim.arg_scope: default arguments of functions within a scope."""
 
+from __future__ import annotations
+
 import contextlib
 import functools
 
 from situ._src.framework.api import export
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any
 
 _stack: list[dict] = [{}]  # function -> arguments, the innermost scope last
 _NAMES = ("contrib.framework.", "contrib.slim.", "contrib.framework.python.ops.")
@@ -15,7 +21,7 @@ def _under(name):
 
 
 @export(v1=_under("add_arg_scope"))
-def add_arg_scope(func):
+def add_arg_scope(func: Any) -> Any:
     """Decorator: a function whose arguments an arg_scope may set."""
 
     @functools.wraps(func)
@@ -23,18 +29,18 @@ def add_arg_scope(func):
         given = _stack[-1].get(scoped)
         return func(*args, **({**given, **kwargs} if given else kwargs))
 
-    scoped._takes_arg_scope = True
+    scoped.__dict__["_takes_arg_scope"] = True
     return scoped
 
 
 @export(v1=_under("has_arg_scope"))
-def has_arg_scope(func):
+def has_arg_scope(func: Any) -> bool:
     """Whether a function is decorated with add_arg_scope."""
     return hasattr(func, "_takes_arg_scope")
 
 
 @export(v1=_under("arg_scoped_arguments"))
-def arg_scoped_arguments(func):
+def arg_scoped_arguments(func: Any) -> Any:
     """Returns the names of the arguments that an arg_scope may set."""
     if not has_arg_scope(func):
         return ()
@@ -55,7 +61,7 @@ def _entered(scope):
 
 
 @export(v1=_under("arg_scope"))
-def arg_scope(list_ops_or_scope, **kwargs):
+def arg_scope(list_ops_or_scope: Any, **kwargs: Any) -> Any:
     """Context that sets default arguments of functions.
 
     Args:

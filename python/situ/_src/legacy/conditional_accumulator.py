@@ -9,6 +9,10 @@ from situ._src.framework.api import OPS, export
 from situ._src.framework.indexed_slices import IndexedSlices
 from situ._src.ops.array_ops import cast, convert_to_tensor
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any, DTypeLike, ShapeLike, TensorLike
+
 
 def _step(value):
     """Returns a step as an int64 tensor."""
@@ -46,7 +50,7 @@ class ConditionalAccumulatorBase:
 
     _prefix = "Resource"
 
-    def __init__(self, dtype, shape, accumulator_ref) -> None:
+    def __init__(self, dtype: DTypeLike, shape: ShapeLike, accumulator_ref: Any) -> None:
         self._dtype, self._shape = dtypes.as_dtype(dtype), tensor_shape.TensorShape(shape)
         self._accumulator_ref = accumulator_ref
         operation = getattr(accumulator_ref, "op", None)
@@ -56,13 +60,13 @@ class ConditionalAccumulatorBase:
     name = property(lambda s: s._name)
     dtype = property(lambda s: s._dtype)
 
-    def num_accumulated(self, name: str | None = None):
+    def num_accumulated(self, name: str | None = None) -> Any:
         """Returns the number of gradients in the accumulator."""
         return OPS[self._prefix + "AccumulatorNumAccumulated"](
             self._accumulator_ref, name=name or f"{self._name}_NumAccumulated"
         )
 
-    def set_global_step(self, new_global_step, name: str | None = None):
+    def set_global_step(self, new_global_step: Any, name: str | None = None) -> Any:
         """Returns an operation that sets the step of the accumulator."""
         return OPS[self._prefix + "AccumulatorSetGlobalStep"](
             self._accumulator_ref, _step(new_global_step), name=name
@@ -83,8 +87,8 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
 
     def __init__(
         self,
-        dtype,
-        shape=None,
+        dtype: DTypeLike,
+        shape: ShapeLike = None,
         shared_name: str | None = None,
         name: str = "conditional_accumulator",
         reduction_type: str = "MEAN",
@@ -94,7 +98,7 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
         )
         super().__init__(dtype, shape, handle)
 
-    def apply_grad(self, grad, local_step=0, name: str | None = None):
+    def apply_grad(self, grad: Any, local_step: int = 0, name: str | None = None) -> Any:
         """Returns an operation that adds a gradient, unless it is of an earlier step.
 
         Args:
@@ -111,7 +115,7 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
             self._accumulator_ref, _step(local_step), grad, name=name
         )
 
-    def take_grad(self, num_required, name: str | None = None):
+    def take_grad(self, num_required: int, name: str | None = None) -> Any:
         """Returns the mean (or sum) of the gradients; waits until there are `num_required`."""
         result = OPS["ResourceAccumulatorTakeGradient"](
             self._accumulator_ref, num_required, dtype=self._dtype, name=name
@@ -138,8 +142,8 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
 
     def __init__(
         self,
-        dtype,
-        shape=None,
+        dtype: DTypeLike,
+        shape: ShapeLike = None,
         shared_name: str | None = None,
         name: str = "sparse_conditional_accumulator",
         reduction_type: str = "MEAN",
@@ -149,18 +153,20 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
         )
         super().__init__(dtype, shape, handle)
 
-    def apply_indexed_slices_grad(self, grad, local_step=0, name: str | None = None):
+    def apply_indexed_slices_grad(
+        self, grad: Any, local_step: int = 0, name: str | None = None
+    ) -> Any:
         """Returns an operation that adds a tf.IndexedSlices, unless it is of an earlier step."""
         return self.apply_grad(grad.indices, grad.values, grad.dense_shape, local_step, name)
 
     def apply_grad(
         self,
-        grad_indices,
-        grad_values,
-        grad_shape=None,
-        local_step=0,
+        grad_indices: Any,
+        grad_values: TensorLike,
+        grad_shape: Any = None,
+        local_step: int = 0,
         name: str | None = None,
-    ):
+    ) -> Any:
         """Returns an operation that adds a gradient, unless it is of an earlier step.
 
         Args:
@@ -180,14 +186,14 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
             name=name,
         )
 
-    def take_grad(self, num_required, name: str | None = None):
+    def take_grad(self, num_required: int, name: str | None = None) -> Any:
         """Returns indices, values and shape of the mean (or sum) of the gradients; waits until
         there are `num_required`."""
         return OPS["SparseAccumulatorTakeGradient"](
             self._accumulator_ref, num_required, dtype=self._dtype, name=name
         )
 
-    def take_indexed_slices_grad(self, num_required, name: str | None = None):
+    def take_indexed_slices_grad(self, num_required: int, name: str | None = None) -> Any:
         """Returns the same as a tf.IndexedSlices."""
         indices, values, shape = self.take_grad(num_required, name)
         return IndexedSlices(values, indices, shape)

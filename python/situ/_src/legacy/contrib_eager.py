@@ -15,6 +15,10 @@ from situ._src.framework.gradient_tape import GradientTape
 from situ._src.ops.array_ops import convert_to_tensor
 from situ._src.variables.variable import Variable
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Callable, TensorLike
+
 V1.update(
     {
         "contrib.eager.Variable": Variable,
@@ -52,14 +56,14 @@ V1.update(
 
 
 @export(v1="contrib.eager.run")
-def run(main=None, argv=None):
+def run(main: Callable | None = None, argv: Any = None) -> None:
     """Runs main as tf.app.run does, with eager execution."""
     style.enable_eager()
     flags.run(main, argv)
 
 
 @export(v1="contrib.eager.get_optimizer_variables")
-def get_optimizer_variables(optimizer: Any):
+def get_optimizer_variables(optimizer: Any) -> Any:
     """Returns all variables of an optimizer."""
     return optimizer.variables()
 
@@ -72,20 +76,20 @@ class Saver:
       var_list: List of variables, or dictionary from names in the checkpoint to variables.
     """
 
-    def __init__(self, var_list) -> None:
+    def __init__(self, var_list: Any) -> None:
         self._saver = saver.Saver(var_list)
 
-    def save(self, file_prefix, global_step=None) -> None:
+    def save(self, file_prefix: str, global_step: Any = None) -> None:
         """Writes a checkpoint and returns its path."""
         return self._saver.save(None, file_prefix, global_step, write_meta_graph=False)
 
-    def restore(self, file_prefix):
+    def restore(self, file_prefix: str) -> None:
         """Restores all variables from a checkpoint."""
         self._saver.restore(None, file_prefix)
 
 
 @export(v1=("contrib.eager.num_gpus", "contrib.eager.context.num_gpus"))
-def num_gpus():
+def num_gpus() -> int:
     """Returns the number of GPUs."""
     from situ._src.framework import config
 
@@ -115,7 +119,7 @@ def _recorded(function, args, kwargs):
 
 
 @export(v1="contrib.eager.implicit_value_and_gradients")
-def implicit_value_and_gradients(f):
+def implicit_value_and_gradients(f: Any) -> Any:
     """Returns a function that returns (value of f, [(gradient, variable)]) for the variables f
     reads.
     """
@@ -123,13 +127,13 @@ def implicit_value_and_gradients(f):
 
 
 @export(v1="contrib.eager.implicit_gradients")
-def implicit_gradients(f):
+def implicit_gradients(f: Any) -> Any:
     """Returns a function that returns [(gradient, variable)] for the variables f reads."""
     return lambda *args, **kwargs: _recorded(f, args, kwargs)[1]
 
 
 @export(v1="contrib.eager.value_and_gradients_function")
-def value_and_gradients_function(f, params: Any = None):
+def value_and_gradients_function(f: Any, params: Any = None) -> Any:
     """Returns a function that returns (value of f, gradients with respect to its arguments).
 
     The function takes positional arguments, and dy, the gradient of the value.
@@ -157,7 +161,7 @@ def value_and_gradients_function(f, params: Any = None):
 
 
 @export(v1="contrib.eager.gradients_function")
-def gradients_function(f, params: Any = None):
+def gradients_function(f: Any, params: Any = None) -> Any:
     """Returns a function that returns the gradients of f with respect to its arguments.
 
     Args:
@@ -172,7 +176,7 @@ def gradients_function(f, params: Any = None):
 class Iterator:
     """Iterates over the elements of a dataset."""
 
-    def __init__(self, dataset) -> None:
+    def __init__(self, dataset: Any) -> None:
         self._iterator = iter(dataset)
 
     def __iter__(self):
@@ -205,10 +209,12 @@ for _name, _keras in (
 class Network:
     """Base class of models; track_layer registers layers, subclasses implement `call`."""
 
-    def __init__(self, name=None):
+    _tracked: list
+
+    def __init__(self, name: str | None = None):
         self.name, self._tracked = name or type(self).__name__, []
 
-    def track_layer(self, layer: Any):
+    def track_layer(self, layer: Any) -> Any:
         self._tracked.append(layer)
         return layer
 
@@ -224,18 +230,20 @@ class Network:
 class Sequential(Network):
     """Calls layers and functions one after the other."""
 
-    def __init__(self, layers_funcs=None, name=None):
+    _steps: list
+
+    def __init__(self, layers_funcs: Any = None, name: str | None = None):
         super().__init__(name)
         self._steps = []
         for step in layers_funcs or ():
             self.add(step)
 
-    def add(self, layer_func):
+    def add(self, layer_func: Callable) -> None:
         if hasattr(layer_func, "variables"):
             self.track_layer(layer_func)
         self._steps.append(layer_func)
 
-    def call(self, inputs, training=None):
+    def call(self, inputs: TensorLike, training: bool | None = None) -> Any:
         for step in self._steps:
             takes = training is not None and any(
                 "training" in inspect.signature(f).parameters

@@ -15,6 +15,10 @@ from situ._src.framework.scopes import device
 from situ._src.ops import script_ops
 from situ._src.ops.array_ops import convert_to_tensor, op
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import TensorLike
+
 
 def _all(join, name):
     def reduce(tensors):
@@ -57,13 +61,13 @@ for _word, _join in (
 
 
 @export(v1=("contrib.nccl.reduce_sum", "python.ops.nccl_ops.reduce_sum"))
-def reduce_sum(tensors: Any):
+def reduce_sum(tensors: Any) -> Any:
     """Returns the sum of tensors of several devices, on the device of the scope."""
     return op("AddN", [convert_to_tensor(t) for t in tensors])
 
 
 @export(v1=("contrib.nccl.broadcast", "python.ops.nccl_ops.broadcast"))
-def broadcast(tensor):
+def broadcast(tensor: TensorLike) -> Any:
     """Returns the tensor; copies to other devices are inserted where it is read."""
     return op("Identity", convert_to_tensor(tensor))
 
@@ -96,7 +100,9 @@ for _name, _word in (("BytesInUse", "current"), ("MaxBytesInUse", "peak"), ("Byt
 
 @export(v1="contrib.compiler.jit.experimental_jit_scope")
 @contextlib.contextmanager
-def experimental_jit_scope(compile_ops: bool = True, separate_compiled_gradients: bool = False):
+def experimental_jit_scope(
+    compile_ops: bool = True, separate_compiled_gradients: bool = False
+) -> Any:
     """Does nothing, whatever the arguments: whether graphs are compiled does not depend on it."""
     del compile_ops, separate_compiled_gradients  # hints for a compiler, not for results
     yield

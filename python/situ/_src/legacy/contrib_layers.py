@@ -16,6 +16,10 @@ from situ._src.ops.array_ops import cast, convert_to_tensor, op
 from situ._src.ops.nn import conv, norm, pool
 from situ._src.variables import variable_scope
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Callable, TensorLike
+
 
 def exported(*names):
     """Decorator: exports a function under contrib.layers and contrib.slim, with arguments of
@@ -42,7 +46,9 @@ def _relu(x):
         for p in ("contrib.layers.", "contrib.slim.")
     ]
 )
-def xavier_initializer(uniform: bool = True, seed: int | None = None, dtype: Any = "float32"):
+def xavier_initializer(
+    uniform: bool = True, seed: int | None = None, dtype: Any = "float32"
+) -> Any:
     """Returns the Xavier (Glorot) initializer.
 
     Args:
@@ -64,7 +70,7 @@ def variance_scaling_initializer(
     uniform: bool = False,
     seed: int | None = None,
     dtype: Any = "float32",
-):
+) -> Any:
     """Returns an initializer whose variance is factor divided by the fan of the weights.
 
     Args:
@@ -93,18 +99,18 @@ def variable(
     name: str | None,
     shape: Any = None,
     dtype: Any = None,
-    initializer=None,
-    regularizer=None,
+    initializer: Any = None,
+    regularizer: Callable | None = None,
     trainable: bool = True,
-    collections=None,
-    caching_device=None,
-    device=None,
-    partitioner=None,
-    custom_getter=None,
-    use_resource=None,
-    synchronization=None,
-    aggregation=None,
-):
+    collections: list[str] | None = None,
+    caching_device: Any = None,
+    device: Any = None,
+    partitioner: Callable | None = None,
+    custom_getter: Callable | None = None,
+    use_resource: bool | None = None,
+    synchronization: Any = None,
+    aggregation: Any = None,
+) -> Any:
     """Gets or creates a variable of the current scope; arguments as in tf.get_variable, and
     device.
     """
@@ -141,18 +147,18 @@ def model_variable(
     name: str | None,
     shape: Any = None,
     dtype: Any = "float32",
-    initializer=None,
-    regularizer=None,
+    initializer: Any = None,
+    regularizer: Callable | None = None,
     trainable: bool = True,
-    collections=None,
-    caching_device=None,
-    device=None,
-    partitioner=None,
-    custom_getter=None,
-    use_resource=None,
-    synchronization=None,
-    aggregation=None,
-):
+    collections: list[str] | None = None,
+    caching_device: Any = None,
+    device: Any = None,
+    partitioner: Callable | None = None,
+    custom_getter: Callable | None = None,
+    use_resource: bool | None = None,
+    synchronization: Any = None,
+    aggregation: Any = None,
+) -> Any:
     """Gets or creates a variable and adds it to MODEL_VARIABLES; arguments as in variable."""
     return variable(
         name,
@@ -211,19 +217,19 @@ def _finish(
 def fully_connected(
     inputs: Any,
     num_outputs: int | None,
-    activation_fn=_relu,
-    normalizer_fn=None,
-    normalizer_params=None,
-    weights_initializer=None,
-    weights_regularizer=None,
-    biases_initializer=init_ops.Zeros,
-    biases_regularizer=None,
+    activation_fn: Callable | None = _relu,
+    normalizer_fn: Callable | None = None,
+    normalizer_params: dict[str, Any] | None = None,
+    weights_initializer: Any = None,
+    weights_regularizer: Callable | None = None,
+    biases_initializer: Any = init_ops.Zeros,
+    biases_regularizer: Callable | None = None,
     reuse: bool | None = None,
-    variables_collections=None,
-    outputs_collections=None,
+    variables_collections: Any = None,
+    outputs_collections: str | list[str] | None = None,
     trainable: bool = True,
-    scope=None,
-):
+    scope: Any = None,
+) -> Any:
     """Fully connected layer: `activation_fn(inputs @ weights + biases)`.
 
     Args:
@@ -276,13 +282,13 @@ def fully_connected(
 
 
 @exported("relu")
-def relu(inputs: Any, num_outputs: int | None, **kwargs):
+def relu(inputs: Any, num_outputs: int | None, **kwargs: Any) -> Any:
     """fully_connected with relu."""
     return fully_connected(inputs, num_outputs, activation_fn=_relu, **kwargs)
 
 
 @exported("linear")
-def linear(inputs: Any, num_outputs: int | None, **kwargs):
+def linear(inputs: Any, num_outputs: int | None, **kwargs: Any) -> Any:
     """fully_connected without an activation."""
     return fully_connected(inputs, num_outputs, activation_fn=None, **kwargs)
 
@@ -292,23 +298,23 @@ def conv2d(
     inputs: Any,
     num_outputs: int | None,
     kernel_size: Any,
-    stride=1,
+    stride: int = 1,
     padding: Any = "SAME",
     data_format: str | None = None,
     rate: float = 1,
-    activation_fn=_relu,
-    normalizer_fn=None,
-    normalizer_params=None,
-    weights_initializer=None,
-    weights_regularizer=None,
-    biases_initializer=init_ops.Zeros,
-    biases_regularizer=None,
+    activation_fn: Callable | None = _relu,
+    normalizer_fn: Callable | None = None,
+    normalizer_params: dict[str, Any] | None = None,
+    weights_initializer: Any = None,
+    weights_regularizer: Callable | None = None,
+    biases_initializer: Any = init_ops.Zeros,
+    biases_regularizer: Callable | None = None,
     reuse: bool | None = None,
-    variables_collections=None,
-    outputs_collections=None,
+    variables_collections: Any = None,
+    outputs_collections: str | list[str] | None = None,
     trainable: bool = True,
-    scope=None,
-):
+    scope: Any = None,
+) -> Any:
     """2-D convolution: `activation_fn(conv2d(inputs, weights) + biases)`.
 
     Args:
@@ -352,22 +358,22 @@ def conv2d_transpose(
     inputs: Any,
     num_outputs: int | None,
     kernel_size: Any,
-    stride=1,
+    stride: int = 1,
     padding: Any = "SAME",
     data_format: str | None = None,
-    activation_fn=_relu,
-    normalizer_fn=None,
-    normalizer_params=None,
-    weights_initializer=None,
-    weights_regularizer=None,
-    biases_initializer=init_ops.Zeros,
-    biases_regularizer=None,
+    activation_fn: Callable | None = _relu,
+    normalizer_fn: Callable | None = None,
+    normalizer_params: dict[str, Any] | None = None,
+    weights_initializer: Any = None,
+    weights_regularizer: Callable | None = None,
+    biases_initializer: Any = init_ops.Zeros,
+    biases_regularizer: Callable | None = None,
     reuse: bool | None = None,
-    variables_collections=None,
-    outputs_collections=None,
+    variables_collections: Any = None,
+    outputs_collections: str | list[str] | None = None,
     trainable: bool = True,
-    scope=None,
-):
+    scope: Any = None,
+) -> Any:
     """Transposed 2-D convolution; arguments as in conv2d, without rate."""
     with variable_scope.variable_scope(scope, "Conv2d_transpose", reuse=reuse):
         inputs, own = convert_to_tensor(inputs), _Weights(trainable, variables_collections)
@@ -401,25 +407,25 @@ def separable_conv2d(
     inputs: Any,
     num_outputs: int | None,
     kernel_size: Any,
-    depth_multiplier=1,
-    stride=1,
+    depth_multiplier: int = 1,
+    stride: int = 1,
     padding: Any = "SAME",
     data_format: str | None = None,
     rate: float = 1,
-    activation_fn=_relu,
-    normalizer_fn=None,
-    normalizer_params=None,
-    weights_initializer=None,
-    pointwise_initializer=None,
-    weights_regularizer=None,
-    biases_initializer=init_ops.Zeros,
-    biases_regularizer=None,
+    activation_fn: Callable | None = _relu,
+    normalizer_fn: Callable | None = None,
+    normalizer_params: dict[str, Any] | None = None,
+    weights_initializer: Any = None,
+    pointwise_initializer: Any = None,
+    weights_regularizer: Callable | None = None,
+    biases_initializer: Any = init_ops.Zeros,
+    biases_regularizer: Callable | None = None,
     reuse: bool | None = None,
-    variables_collections=None,
-    outputs_collections=None,
+    variables_collections: Any = None,
+    outputs_collections: str | list[str] | None = None,
     trainable: bool = True,
-    scope=None,
-):
+    scope: Any = None,
+) -> Any:
     """Depthwise 2-D convolution followed by a 1 x 1 convolution, unless num_outputs is None.
 
     Arguments as in conv2d, and depth_multiplier, the number of channels per input channel, and
@@ -495,7 +501,9 @@ _pool("avg_pool2d", "AvgPool2D", pool.avg_pool)
 
 
 @exported("flatten")
-def flatten(inputs: Any, outputs_collections=None, scope=None):
+def flatten(
+    inputs: Any, outputs_collections: str | list[str] | None = None, scope: Any = None
+) -> Any:
     """Flattens all dimensions but the batch.
 
     Args:
@@ -510,13 +518,13 @@ def flatten(inputs: Any, outputs_collections=None, scope=None):
 @exported("dropout")
 def dropout(
     inputs: Any,
-    keep_prob=0.5,
+    keep_prob: TensorLike = 0.5,
     noise_shape: Any = None,
     is_training: Any = True,
-    outputs_collections=None,
-    scope=None,
+    outputs_collections: str | list[str] | None = None,
+    scope: Any = None,
     seed: int | None = None,
-):
+) -> Any:
     """Keeps elements with probability keep_prob during training, scaled by its inverse.
 
     Args:
@@ -539,7 +547,7 @@ def dropout(
 
 
 @exported("repeat")
-def repeat(inputs: Any, repetitions, layer: Any, *args, **kwargs):
+def repeat(inputs: Any, repetitions: Any, layer: Any, *args: Any, **kwargs: Any) -> Any:
     """Applies a layer several times, in the scopes scope/scope_1, scope/scope_2, ...
 
     Args:
@@ -558,7 +566,7 @@ def repeat(inputs: Any, repetitions, layer: Any, *args, **kwargs):
 
 
 @exported("stack")
-def stack(inputs: Any, layer: Any, stack_args, **kwargs):
+def stack(inputs: Any, layer: Any, stack_args: Any, **kwargs: Any) -> Any:
     """Applies a layer several times, each time with the next arguments of stack_args.
 
     Args:
@@ -578,7 +586,7 @@ def stack(inputs: Any, layer: Any, stack_args, **kwargs):
 
 
 @exported("softmax")
-def softmax(logits, scope=None):
+def softmax(logits: TensorLike, scope: Any = None) -> Any:
     """Softmax over the last dimension."""
     with variable_scope.variable_scope(scope, "softmax"):
         return op("Softmax", convert_to_tensor(logits))
@@ -587,16 +595,16 @@ def softmax(logits, scope=None):
 @exported("bias_add")
 def bias_add(
     inputs: Any,
-    activation_fn=None,
-    initializer=init_ops.Zeros,
-    regularizer=None,
+    activation_fn: Callable | None = None,
+    initializer: Any = init_ops.Zeros,
+    regularizer: Callable | None = None,
     reuse: bool | None = None,
-    variables_collections=None,
-    outputs_collections=None,
+    variables_collections: Any = None,
+    outputs_collections: str | list[str] | None = None,
     trainable: bool = True,
     data_format: str | None = "NHWC",
-    scope=None,
-):
+    scope: Any = None,
+) -> Any:
     """Adds biases: `activation_fn(inputs + biases)`; arguments as in fully_connected."""
     with variable_scope.variable_scope(scope, "BiasAdd", reuse=reuse):
         inputs = convert_to_tensor(inputs)
@@ -612,13 +620,13 @@ def bias_add(
 
 @exported("one_hot_encoding")
 def one_hot_encoding(
-    labels,
+    labels: TensorLike,
     num_classes: int | None,
-    on_value=1.0,
-    off_value=0.0,
-    outputs_collections=None,
-    scope=None,
-):
+    on_value: TensorLike = 1.0,
+    off_value: TensorLike = 0.0,
+    outputs_collections: str | list[str] | None = None,
+    scope: Any = None,
+) -> Any:
     """Converts class ids to one-hot vectors."""
     one_hot = BOTH.get("one_hot") or V1["one_hot"]
     with name_scope(scope, "OneHotEncoding"):
@@ -629,16 +637,16 @@ def one_hot_encoding(
 
 @exported("embed_sequence")
 def embed_sequence(
-    ids,
-    vocab_size=None,
-    embed_dim=None,
+    ids: TensorLike,
+    vocab_size: int | None = None,
+    embed_dim: Any = None,
     unique: bool = False,
-    initializer=None,
-    regularizer=None,
+    initializer: Any = None,
+    regularizer: Callable | None = None,
     trainable: bool = True,
-    scope=None,
+    scope: Any = None,
     reuse: bool | None = None,
-):
+) -> Any:
     """Looks up embeddings of ids in a table.
 
     Args:

@@ -20,6 +20,10 @@ from situ._src.framework.message_classes import message_class
 from situ._src.legacy import pickle_reader
 from situ._src.summary.file_writer import FileWriter
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Callable
+
 _PARTS = ("contrib.learn.preprocessing.", "contrib.learn.python.learn.preprocessing.text.")
 _TOKEN = re.compile(r"[A-Z]{2,}(?![a-z])|[A-Z][a-z]+(?=[A-Z])|[\'\w\-]+", re.UNICODE)
 
@@ -29,7 +33,7 @@ def _exported(*names):
 
 
 @_exported("tokenizer")
-def tokenizer(iterator):
+def tokenizer(iterator: Any) -> Any:
     """Yields the words of each string."""
     for value in iterator:
         yield _TOKEN.findall(value)
@@ -44,9 +48,11 @@ class CategoricalVocabulary:
       support_reverse: Whether reverse works; False: it raises a ValueError.
     """
 
+    _frequency: dict
+
     _support_reverse = True  # of files without the attribute
 
-    def __init__(self, unknown_token="<UNK>", support_reverse=True):
+    def __init__(self, unknown_token: str = "<UNK>", support_reverse: bool = True):
         self._unknown, self._reverse, self._mapping = unknown_token, [unknown_token], {}
         self._frozen, self._frequency, self._support_reverse = False, {}, support_reverse
         self._mapping[unknown_token] = 0
@@ -54,10 +60,10 @@ class CategoricalVocabulary:
     def __len__(self):
         return len(self._mapping)
 
-    def freeze(self, freeze: bool = True):
+    def freeze(self, freeze: bool = True) -> None:
         self._frozen = freeze
 
-    def get(self, category):
+    def get(self, category: Any) -> Any:
         if category not in self._mapping:
             if self._frozen:
                 return 0
@@ -65,11 +71,11 @@ class CategoricalVocabulary:
             self._reverse.append(category)
         return self._mapping[category]
 
-    def add(self, category, count=1):
+    def add(self, category: Any, count: int = 1) -> None:
         if self.get(category) > 0:
             self._frequency[category] = self._frequency.get(category, 0) + count
 
-    def trim(self, min_frequency, max_frequency=-1):
+    def trim(self, min_frequency: int, max_frequency: int = -1) -> None:
         """Removes words that are too rare or too frequent and sorts the others by frequency."""
         kept = sorted(sorted(self._frequency.items()), key=lambda x: x[1], reverse=True)
         kept = [
@@ -81,7 +87,7 @@ class CategoricalVocabulary:
         self._mapping = {w: i for i, w in enumerate(self._reverse)}
         self._frequency = dict(kept)
 
-    def reverse(self, class_id):
+    def reverse(self, class_id: Any) -> Any:
         if not self._support_reverse:
             raise ValueError(
                 "This vocabulary wasn't initialized with support_reverse to support reverse() "
@@ -95,13 +101,17 @@ class VocabularyProcessor:
     """Converts documents to arrays of word ids of one length."""
 
     def __init__(
-        self, max_document_length, min_frequency=0, vocabulary: Any = None, tokenizer_fn=None
+        self,
+        max_document_length: int,
+        min_frequency: int = 0,
+        vocabulary: Any = None,
+        tokenizer_fn: Callable | None = None,
     ) -> None:
         self.max_document_length, self.min_frequency = max_document_length, min_frequency
         self.vocabulary_ = vocabulary or CategoricalVocabulary()
         self._tokenizer = tokenizer_fn or tokenizer
 
-    def fit(self, raw_documents, unused_y=None) -> Any:
+    def fit(self, raw_documents: Any, unused_y: Any = None) -> Any:
         del unused_y  # of the interface of scikit-learn; there are no labels
         for tokens in self._tokenizer(raw_documents):
             for word in tokens:
@@ -111,20 +121,20 @@ class VocabularyProcessor:
         self.vocabulary_.freeze()
         return self
 
-    def fit_transform(self, raw_documents, unused_y=None):
+    def fit_transform(self, raw_documents: Any, unused_y: Any = None) -> Any:
         del unused_y  # of the interface of scikit-learn; there are no labels
         raw_documents = list(raw_documents)
         self.fit(raw_documents)
         return self.transform(raw_documents)
 
-    def transform(self, raw_documents):
+    def transform(self, raw_documents: Any) -> Any:
         for tokens in self._tokenizer(raw_documents):
             row = numpy.zeros(self.max_document_length, numpy.int64)
             for i, word in enumerate(tokens[: self.max_document_length]):
                 row[i] = self.vocabulary_.get(word)
             yield row
 
-    def reverse(self, documents):
+    def reverse(self, documents: Any) -> Any:
         for row in documents:
             yield " ".join(self.vocabulary_.reverse(i) for i in row)
 
@@ -146,7 +156,7 @@ class VocabularyProcessor:
             _situ.replace_file(filename, json.dumps(data).encode())
 
     @classmethod
-    def restore(cls, filename: str | os.PathLike):
+    def restore(cls, filename: str | os.PathLike) -> Any:
         """The processor that save wrote, here or in TensorFlow. No code of the file is run: a
         function that divides texts into words must be one of this program."""
         with open(filename, "rb") as file:
@@ -237,7 +247,7 @@ for _name in ("ProjectorConfig", "EmbeddingInfo", "SpriteMetadata"):
 
 
 @export(v1=_PROJECTOR[0] + "visualize_embeddings")
-def visualize_embeddings(summary_writer, config: Any):
+def visualize_embeddings(summary_writer: Any, config: Any) -> None:
     """Writes the configuration of the projector next to the summaries."""
     folder = (
         summary_writer.get_logdir()
@@ -249,7 +259,7 @@ def visualize_embeddings(summary_writer, config: Any):
 
 
 @export(v1="contrib.slim.model_analyzer.analyze_vars")
-def analyze_vars(variables, print_info: bool = False):
+def analyze_vars(variables: Any, print_info: bool = False) -> Any:
     """Returns (number of elements, number of bytes) of variables."""
     numbers = size = 0
     for var in variables:
@@ -266,7 +276,7 @@ def analyze_vars(variables, print_info: bool = False):
 
 
 @export(v1="contrib.slim.model_analyzer.analyze_ops")
-def analyze_ops(graph, print_info: bool = False):
+def analyze_ops(graph: Any, print_info: bool = False) -> Any:
     """Returns the number of elements of all outputs of a graph with static shapes."""
     total = 0
     for node in graph.get_operations():

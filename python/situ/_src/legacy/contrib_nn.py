@@ -6,9 +6,15 @@ from __future__ import annotations
 from situ._src.framework.api import export
 from situ._src.ops.nn import losses
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any, TensorLike
+
 
 @export(v1="contrib.nn.deprecated_flipped_softmax_cross_entropy_with_logits")
-def flipped_softmax_cross_entropy(logits, labels, dim=-1, name: str | None = None):
+def flipped_softmax_cross_entropy(
+    logits: TensorLike, labels: TensorLike, dim: TensorLike = -1, name: str | None = None
+) -> Any:
     """tf.nn.softmax_cross_entropy_with_logits with the argument order before TensorFlow 1.0."""
     return losses.softmax_cross_entropy_with_logits(
         labels=labels, logits=logits, dim=dim, name=name
@@ -16,7 +22,9 @@ def flipped_softmax_cross_entropy(logits, labels, dim=-1, name: str | None = Non
 
 
 @export(v1="contrib.nn.deprecated_flipped_sparse_softmax_cross_entropy_with_logits")
-def flipped_sparse_softmax_cross_entropy(logits, labels, name: str | None = None):
+def flipped_sparse_softmax_cross_entropy(
+    logits: TensorLike, labels: TensorLike, name: str | None = None
+) -> Any:
     """tf.nn.sparse_softmax_cross_entropy_with_logits with the argument order before TensorFlow
     1.0.
     """
@@ -24,6 +32,8 @@ def flipped_sparse_softmax_cross_entropy(logits, labels, name: str | None = None
 
 
 @export(v1="contrib.nn.deprecated_flipped_sigmoid_cross_entropy_with_logits")
-def flipped_sigmoid_cross_entropy(logits, targets, name: str | None = None):
+def flipped_sigmoid_cross_entropy(
+    logits: TensorLike, targets: TensorLike, name: str | None = None
+) -> Any:
     """tf.nn.sigmoid_cross_entropy_with_logits with the argument order before TensorFlow 1.0."""
     return losses.sigmoid_cross_entropy_with_logits(labels=targets, logits=logits, name=name)

@@ -15,33 +15,37 @@ from situ._src.ops.array_ops import convert_to_tensor, op
 from situ._src.ops.nn import conv, norm
 from situ._src.variables import variable_scope
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Callable, TensorLike
+
 
 @exported("batch_norm")
 def batch_norm(
     inputs: Any,
-    decay=0.999,
+    decay: float = 0.999,
     center: bool = True,
     scale: bool = False,
     epsilon: Any = 0.001,
-    activation_fn=None,
-    param_initializers=None,
-    param_regularizers=None,
-    updates_collections=GraphKeys.UPDATE_OPS,
+    activation_fn: Callable | None = None,
+    param_initializers: Any = None,
+    param_regularizers: Any = None,
+    updates_collections: Any = GraphKeys.UPDATE_OPS,
     is_training: Any = True,
     reuse: bool | None = None,
-    variables_collections=None,
-    outputs_collections=None,
+    variables_collections: Any = None,
+    outputs_collections: str | list[str] | None = None,
     trainable: bool = True,
-    batch_weights=None,
-    fused=None,
+    batch_weights: Any = None,
+    fused: Any = None,
     data_format: str | None = "NHWC",
     zero_debias_moving_mean: bool = False,
-    scope=None,
+    scope: Any = None,
     renorm: bool = False,
-    renorm_clipping=None,
-    renorm_decay=0.99,
-    adjustment=None,
-):
+    renorm_clipping: Any = None,
+    renorm_decay: float = 0.99,
+    adjustment: Any = None,
+) -> Any:
     """Batch normalization over all axes but the channels.
 
     Args:
@@ -130,15 +134,15 @@ def layer_norm(
     inputs: Any,
     center: bool = True,
     scale: bool = True,
-    activation_fn=None,
+    activation_fn: Callable | None = None,
     reuse: bool | None = None,
-    variables_collections=None,
-    outputs_collections=None,
+    variables_collections: Any = None,
+    outputs_collections: str | list[str] | None = None,
     trainable: bool = True,
-    begin_norm_axis=1,
-    begin_params_axis=-1,
-    scope=None,
-):
+    begin_norm_axis: int = 1,
+    begin_params_axis: int = -1,
+    scope: Any = None,
+) -> Any:
     """Layer normalization of each example from begin_norm_axis on, with gamma and beta."""
     with variable_scope.variable_scope(scope, "LayerNorm", reuse=reuse):
         inputs = convert_to_tensor(inputs)
@@ -159,7 +163,7 @@ def layer_norm(
 
 
 @exported("unit_norm")
-def unit_norm(inputs: Any, dim, epsilon: Any = 1e-7, scope=None):
+def unit_norm(inputs: Any, dim: TensorLike, epsilon: Any = 1e-7, scope: Any = None) -> Any:
     """Scales inputs to L2 norm 1 along a dimension."""
     with variable_scope.variable_scope(scope, "UnitNorm"):
         inputs = convert_to_tensor(inputs)

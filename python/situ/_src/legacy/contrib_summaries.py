@@ -24,12 +24,14 @@ for _name in ("summarize_tensor", "summarize_activation"):
 
 
 @export(v1="contrib.layers.summarize_collection")
-def summarize_collection(collection, name_filter=None, summarizer=_summarize):
+def summarize_collection(
+    collection: str, name_filter: Any = None, summarizer: Any = _summarize
+) -> list:
     """Adds summaries of the tensors of a collection."""
     return [summarizer(t) for t in get_default_graph().get_collection(collection, name_filter)]
 
 
 @export(v1="contrib.layers.summarize_tensors")
-def summarize_tensors(tensors: Any, summarizer=_summarize):
+def summarize_tensors(tensors: Any, summarizer: Any = _summarize) -> list:
     """Adds summaries of tensors."""
     return [summarizer(t) for t in tensors]

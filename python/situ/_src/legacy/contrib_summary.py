@@ -12,6 +12,10 @@ from situ._src.summary import summary_ops, summary_ops_v2
 from situ._src.summary.protos import Summary
 from situ._src.training.global_step import get_or_create_global_step
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any, TensorLike
+
 
 def _step_of(step):
     """Returns the step of a summary; by default that of the writer, else the global step."""
@@ -35,7 +39,7 @@ def _write(name, family, data, step, make):
 
 
 @export(v1="contrib.summary.scalar")
-def scalar(name, tensor, family=None, step=None):
+def scalar(name: str, tensor: TensorLike, family: str | None = None, step: Any = None) -> Any:
     """Writes a number.
 
     Args:
@@ -55,7 +59,7 @@ def scalar(name, tensor, family=None, step=None):
 
 
 @export(v1="contrib.summary.histogram")
-def histogram(name, tensor, family=None, step=None):
+def histogram(name: str, tensor: TensorLike, family: str | None = None, step: Any = None) -> Any:
     """Writes the distribution of a tensor's elements; see scalar for the arguments."""
 
     def make(tag, value):
@@ -65,7 +69,14 @@ def histogram(name, tensor, family=None, step=None):
 
 
 @export(v1="contrib.summary.image")
-def image(name, tensor, bad_color=None, max_images=3, family=None, step=None):
+def image(
+    name: str,
+    tensor: TensorLike,
+    bad_color: Any = None,
+    max_images: int = 3,
+    family: str | None = None,
+    step: Any = None,
+) -> Any:
     """Writes images, encoded as PNG.
 
     Args:
@@ -88,19 +99,19 @@ def image(name, tensor, bad_color=None, max_images=3, family=None, step=None):
 
 
 @export(v1="contrib.summary.always_record_summaries")
-def always_record_summaries():
+def always_record_summaries() -> Any:
     """Returns a context manager that writes all summaries."""
     return summary_ops_v2.record_if(True)
 
 
 @export(v1="contrib.summary.never_record_summaries")
-def never_record_summaries():
+def never_record_summaries() -> Any:
     """Returns a context manager that writes no summaries."""
     return summary_ops_v2.record_if(False)
 
 
 @export(v1="contrib.summary.record_summaries_every_n_global_steps")
-def record_summaries_every_n_global_steps(n, global_step=None):
+def record_summaries_every_n_global_steps(n: int, global_step: Any = None) -> Any:
     """Returns a context manager that writes summaries if the global step is a multiple of n."""
 
     def record():

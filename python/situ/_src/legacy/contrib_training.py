@@ -23,6 +23,10 @@ from situ._src.training import global_step, monitored_session
 from situ._src.training.session_run_hook import SessionRunHook
 from situ._src.variables import variable, variable_scope
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Callable, TensorLike
+
 
 @export(
     v1=(
@@ -30,7 +34,12 @@ from situ._src.variables import variable, variable_scope
         "contrib.slim.evaluation.wait_for_new_checkpoint",
     )
 )
-def wait_for_new_checkpoint(checkpoint_dir, last_checkpoint=None, seconds_to_sleep=1, timeout=None):
+def wait_for_new_checkpoint(
+    checkpoint_dir: str,
+    last_checkpoint: Any = None,
+    seconds_to_sleep: int = 1,
+    timeout: float | None = None,
+) -> Any:
     """Waits for the next checkpoint of a folder.
 
     Args:
@@ -58,7 +67,12 @@ def wait_for_new_checkpoint(checkpoint_dir, last_checkpoint=None, seconds_to_sle
     "train.checkpoints_iterator",
     v1=("contrib.training.checkpoints_iterator", "contrib.slim.evaluation.checkpoints_iterator"),
 )
-def checkpoints_iterator(checkpoint_dir, min_interval_secs=0, timeout=None, timeout_fn=None):
+def checkpoints_iterator(
+    checkpoint_dir: str,
+    min_interval_secs: float = 0,
+    timeout: float | None = None,
+    timeout_fn: Callable | None = None,
+) -> Any:
     """Yields the checkpoints of a folder as they appear.
 
     Args:
@@ -82,7 +96,7 @@ def checkpoints_iterator(checkpoint_dir, min_interval_secs=0, timeout=None, time
 
 
 @export(v1="contrib.training.get_or_create_eval_step")
-def get_or_create_eval_step():
+def get_or_create_eval_step() -> Any:
     """Returns the variable that counts the steps of an evaluation."""
     graph = get_default_graph()
     result = graph.get_collection("eval_step")
@@ -102,10 +116,10 @@ def get_or_create_eval_step():
 class StopAfterNEvalsHook(SessionRunHook):
     """Stops an evaluation after a number of steps."""
 
-    def __init__(self, num_evals, log_progress: bool = True) -> None:
+    def __init__(self, num_evals: int, log_progress: bool = True) -> None:
         self._count, self._log, self._seen = num_evals, log_progress, 0
 
-    def after_run(self, run_context, run_values):
+    def after_run(self, run_context: Any, run_values: Any) -> None:
         self._seen += 1
         if self._log:
             logs.info("Evaluation [%d/%d]", self._seen, self._count)
@@ -117,17 +131,23 @@ class StopAfterNEvalsHook(SessionRunHook):
 class SummaryAtEndHook(SessionRunHook):
     """Writes summaries at the end of an evaluation."""
 
-    def __init__(self, log_dir=None, summary_writer=None, summary_op=None, feed_dict=None) -> None:
+    def __init__(
+        self,
+        log_dir: str | None = None,
+        summary_writer: Any = None,
+        summary_op: Any = None,
+        feed_dict: dict | None = None,
+    ) -> None:
         self._folder, self._writer = log_dir, summary_writer
         self._op, self._feed = summary_op, feed_dict
 
-    def begin(self):
+    def begin(self) -> None:
         if self._writer is None and self._folder:
             self._writer = V1["summary.FileWriter"](self._folder)
         self._step = global_step.get_or_create_global_step()
         self._op = self._op if self._op is not None else summary_ops.merge_all()
 
-    def end(self, session):
+    def end(self, session: Any) -> None:
         step = session.run(self._step)
         if self._op is not None and self._writer is not None:
             self._writer.add_summary(session.run(self._op, self._feed), step)
@@ -137,15 +157,15 @@ class SummaryAtEndHook(SessionRunHook):
 @export(v1="contrib.training.evaluate_once")
 def evaluate_once(
     checkpoint_path: str | None,
-    master="",
-    scaffold=None,
-    eval_ops=None,
-    feed_dict=None,
-    final_ops=None,
-    final_ops_feed_dict=None,
+    master: str = "",
+    scaffold: Any = None,
+    eval_ops: Any = None,
+    feed_dict: dict | None = None,
+    final_ops: Any = None,
+    final_ops_feed_dict: Any = None,
     hooks: Sequence | None = None,
     config: Any = None,
-):
+) -> Any:
     """Evaluates a checkpoint: runs eval_ops until a hook stops; returns the values of final_ops."""
     hooks, values = list(hooks or []), None
     ending = V1.get("train.FinalOpsHook") or BOTH["train.FinalOpsHook"]
@@ -166,20 +186,20 @@ def evaluate_once(
 
 @export(v1="contrib.training.evaluate_repeatedly")
 def evaluate_repeatedly(
-    checkpoint_dir,
-    master="",
-    scaffold=None,
-    eval_ops=None,
-    feed_dict=None,
-    final_ops=None,
-    final_ops_feed_dict=None,
-    eval_interval_secs=60,
+    checkpoint_dir: str,
+    master: str = "",
+    scaffold: Any = None,
+    eval_ops: Any = None,
+    feed_dict: dict | None = None,
+    final_ops: Any = None,
+    final_ops_feed_dict: Any = None,
+    eval_interval_secs: float = 60,
     hooks: Sequence | None = None,
     config: Any = None,
-    max_number_of_evaluations=None,
-    timeout=None,
-    timeout_fn=None,
-):
+    max_number_of_evaluations: int | None = None,
+    timeout: float | None = None,
+    timeout_fn: Callable | None = None,
+) -> Any:
     """Evaluates each checkpoint of a folder as it appears; returns the last values of final_ops."""
     values, count = None, 0
     for path in checkpoints_iterator(checkpoint_dir, eval_interval_secs, timeout, timeout_fn):
@@ -205,17 +225,17 @@ def evaluate_repeatedly(
 
 @export(v1="contrib.training.train")
 def train(
-    train_op,
-    logdir,
-    master="",
+    train_op: Any,
+    logdir: str,
+    master: str = "",
     is_chief: bool = True,
-    scaffold=None,
+    scaffold: Any = None,
     hooks: Sequence | None = None,
-    chief_only_hooks=None,
-    save_checkpoint_secs=600,
-    save_summaries_steps=100,
+    chief_only_hooks: Any = None,
+    save_checkpoint_secs: float = 600,
+    save_summaries_steps: int = 100,
     config: Any = None,
-    max_wait_secs=7200,
+    max_wait_secs: float = 7200,
 ) -> Any:
     """Runs train_op in a MonitoredTrainingSession until a hook stops; returns its last value.
 
@@ -240,7 +260,7 @@ def train(
 
 
 @export(v1=("contrib.training.clip_gradient_norms", "contrib.slim.learning.clip_gradient_norms"))
-def clip_gradient_norms(gradients_to_variables, max_norm):
+def clip_gradient_norms(gradients_to_variables: Any, max_norm: float) -> list:
     """Clips the norm of each gradient.
 
     Args:
@@ -252,7 +272,7 @@ def clip_gradient_norms(gradients_to_variables, max_norm):
 
 
 @export(v1=("contrib.training.multiply_gradients", "contrib.slim.learning.multiply_gradients"))
-def multiply_gradients(grads_and_vars, gradient_multipliers):
+def multiply_gradients(grads_and_vars: Any, gradient_multipliers: Any) -> Any:
     """Multiplies gradients by factors.
 
     Args:
@@ -272,7 +292,7 @@ def multiply_gradients(grads_and_vars, gradient_multipliers):
 @export(
     v1=("contrib.training.add_gradients_summaries", "contrib.slim.learning.add_gradients_summaries")
 )
-def add_gradients_summaries(grads_and_vars):
+def add_gradients_summaries(grads_and_vars: Any) -> list:
     """Adds summaries of gradients and their norms."""
     return [
         summary
@@ -300,20 +320,20 @@ def _one_queue(types, sizes, capacity, pad, shared_name, name):
 
 @export(v1="contrib.training.bucket")
 def bucket(
-    tensors,
-    which_bucket,
-    batch_size,
-    num_buckets,
-    num_threads=1,
-    capacity=32,
-    bucket_capacities=None,
-    shapes=None,
-    dynamic_pad=False,
-    allow_smaller_final_batch=False,
-    keep_input=True,
-    shared_name=None,
-    name=None,
-):
+    tensors: Any,
+    which_bucket: Any,
+    batch_size: Any,
+    num_buckets: TensorLike,
+    num_threads: int = 1,
+    capacity: int = 32,
+    bucket_capacities: Any = None,
+    shapes: Any = None,
+    dynamic_pad: bool = False,
+    allow_smaller_final_batch: bool = False,
+    keep_input: bool = True,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> Any:
     """Groups elements into buckets; each batch comes from one bucket.
 
     Args:
@@ -424,18 +444,18 @@ class _Draining(queue_runner.QueueRunner):
 def bucket_by_sequence_length(
     input_length: Any,
     tensors: Any,
-    batch_size: int | None,
-    bucket_boundaries,
+    batch_size: Any,
+    bucket_boundaries: Any,
     num_threads: int = 1,
     capacity: int = 32,
-    bucket_capacities=None,
-    shapes=None,
+    bucket_capacities: Any = None,
+    shapes: Any = None,
     dynamic_pad: bool = False,
     allow_smaller_final_batch: bool = False,
     keep_input: bool = True,
     shared_name: str | None = None,
     name: str | None = None,
-):
+) -> Any:
     """Groups elements by length into batches.
 
     Args:
@@ -478,7 +498,7 @@ def bucket_by_sequence_length(
 
 
 @export(v1="contrib.training.byte_size_load_fn")
-def byte_size_load_fn(op_):
+def byte_size_load_fn(op_: Any) -> Any:
     """Returns the size of a variable in bytes."""
     sizes = as_shape(op_.get_attr("shape")).as_list()
     return math.prod(sizes) * dtypes.as_dtype(op_.get_attr("dtype")).size
@@ -488,7 +508,7 @@ def byte_size_load_fn(op_):
 class GreedyLoadBalancingStrategy:
     """Assigns each variable to the task with the smallest load so far."""
 
-    def __init__(self, num_tasks, load_fn) -> None:
+    def __init__(self, num_tasks: int, load_fn: Callable) -> None:
         self._loads, self._load_fn = [0.0] * num_tasks, load_fn
 
     def __call__(self, op_):
@@ -501,7 +521,7 @@ class GreedyLoadBalancingStrategy:
 class RandomStrategy:
     """Assigns each variable to a random task."""
 
-    def __init__(self, num_ps, seed: int | None = 0) -> None:
+    def __init__(self, num_ps: int, seed: int | None = 0) -> None:
         import random
 
         self._count, self._random = num_ps, random.Random(seed)
@@ -516,8 +536,11 @@ class RandomStrategy:
 
 @export(v1="contrib.framework.filter_variables")
 def filter_variables(
-    var_list, include_patterns=None, exclude_patterns=None, reg_search: bool = True
-):
+    var_list: Any,
+    include_patterns: Any = None,
+    exclude_patterns: Any = None,
+    reg_search: bool = True,
+) -> list:
     """Returns the variables whose names match include_patterns and none of exclude_patterns."""
     import re
 
@@ -531,7 +554,7 @@ def filter_variables(
 
 
 @export(v1="contrib.framework.assign_from_values_fn")
-def assign_from_values_fn(var_names_to_values):
+def assign_from_values_fn(var_names_to_values: Any) -> Any:
     """Returns a function of a session that assigns values to variables."""
     make, fed = V1["contrib.framework.assign_from_values"](var_names_to_values)
     return lambda session: session.run(make, fed)
@@ -539,11 +562,11 @@ def assign_from_values_fn(var_names_to_values):
 
 @export(v1="contrib.framework.local_variable")
 def local_variable(
-    initial_value,
+    initial_value: Any,
     validate_shape: bool = True,
     name: str | None = "local_variable",
-    use_resource=None,
-):
+    use_resource: bool | None = None,
+) -> Any:
     """Creates a variable that is neither saved nor trained."""
     return variable.variable(
         initial_value,
@@ -556,7 +579,7 @@ def local_variable(
 
 
 @export(v1="contrib.framework.get_name_scope")
-def get_name_scope():
+def get_name_scope() -> Any:
     return get_default_graph().get_name_scope()
 
 

@@ -18,6 +18,10 @@ from situ._src.framework.api import BOTH, V1, export
 from situ._src.framework.keywords import unsupported
 from situ._src.training.basic_hooks import GlobalStepWaiterHook
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Callable
+
 
 class _EverySteps(_Evaluations):
     """Evaluates checkpoints that are at least `every` steps apart, and the last one."""
@@ -84,24 +88,24 @@ class Experiment:
 
     def __init__(
         self,
-        estimator,
-        train_input_fn,
-        eval_input_fn,
-        eval_metrics=None,
-        train_steps=None,
-        eval_steps=100,
-        train_monitors=None,
-        eval_hooks=None,
-        local_eval_frequency=None,
-        eval_delay_secs=120,
-        continuous_eval_throttle_secs=60,
-        min_eval_frequency=None,
+        estimator: Any,
+        train_input_fn: Callable,
+        eval_input_fn: Callable,
+        eval_metrics: Any = None,
+        train_steps: int | None = None,
+        eval_steps: int = 100,
+        train_monitors: Any = None,
+        eval_hooks: Any = None,
+        local_eval_frequency: Any = None,
+        eval_delay_secs: float = 120,
+        continuous_eval_throttle_secs: float = 60,
+        min_eval_frequency: int | None = None,
         delay_workers_by_global_step: bool = False,
-        export_strategies=None,
-        train_steps_per_iteration=None,
+        export_strategies: Any = None,
+        train_steps_per_iteration: Any = None,
         checkpoint_and_export: bool = False,
-        saving_listeners=None,
-        check_interval_secs=5,
+        saving_listeners: Any = None,
+        check_interval_secs: float = 5,
     ) -> None:
         del check_interval_secs  # evaluations follow each saved checkpoint; nothing polls
         unsupported(
@@ -124,10 +128,10 @@ class Experiment:
         self._steps_per_iteration = train_steps_per_iteration
         self._listeners = list(saving_listeners or [])
 
-    def extend_train_hooks(self, additional_hooks):
+    def extend_train_hooks(self, additional_hooks: Any) -> None:
         self._hooks.extend(additional_hooks)
 
-    def train(self, delay_secs=None) -> Any:
+    def train(self, delay_secs: float | None = None) -> Any:
         """Trains up to train_steps.
 
         Args:
@@ -145,7 +149,7 @@ class Experiment:
         )
         return self.estimator
 
-    def evaluate(self, delay_secs=None, name: str | None = None):
+    def evaluate(self, delay_secs: float | None = None, name: str | None = None) -> Any:
         """Evaluates and returns the metrics.
 
         Args:
@@ -173,7 +177,7 @@ class Experiment:
             evaluations._evaluate(None if self.estimator.latest_checkpoint() else -1)
         return evaluations.results, evaluations.exports
 
-    def train_and_evaluate(self):
+    def train_and_evaluate(self) -> Any:
         """Trains and evaluates at checkpoints and at the end."""
         return self._train_and_evaluate(1 if self._frequency is None else self._frequency)
 
@@ -181,14 +185,17 @@ class Experiment:
         step = (results or {}).get("global_step")
         return bool(self.train_steps and step is not None and step >= self.train_steps)
 
-    def continuous_train_and_eval(self, continuous_eval_predicate_fn=None):
+    def continuous_train_and_eval(
+        self, continuous_eval_predicate_fn: Callable | None = None
+    ) -> Any:
         """Trains some steps and evaluates, until train_steps is reached.
 
         Args:
           continuous_eval_predicate_fn: Function of the last metrics (at first None) that returns
             whether to go on.
         """
-        steps, results = self._steps_per_iteration or self._frequency or 1000, None
+        steps = self._steps_per_iteration or self._frequency or 1000
+        results: Any = None
         while _continues(continuous_eval_predicate_fn, results, None) and not self._done(results):
             step = (results or {}).get("global_step") or 0
             left = steps if self.train_steps is None else self.train_steps - step
@@ -199,15 +206,15 @@ class Experiment:
             results = self._evaluate(None)
         return results, []
 
-    def local_run(self):
+    def local_run(self) -> Any:
         return self._train_and_evaluate(self._local_frequency or 0)
 
-    def test(self):
+    def test(self) -> Any:
         """One step of training and of evaluation."""
         self.estimator.train(self._train_input, steps=1)
         return self.estimator.evaluate(self._eval_input, 1), []
 
-    def run_std_server(self):
+    def run_std_server(self) -> None:
         """Serves variables to other tasks; ends when they do."""
         (V1.get("train.Server") or BOTH["train.Server"])(
             self.estimator.config.cluster_spec,
@@ -217,12 +224,12 @@ class Experiment:
 
     def continuous_eval(
         self,
-        delay_secs=None,
-        throttle_delay_secs=None,
+        delay_secs: float | None = None,
+        throttle_delay_secs: float | None = None,
         evaluate_checkpoint_only_once: bool = True,
-        continuous_eval_predicate_fn=None,
+        continuous_eval_predicate_fn: Callable | None = None,
         name: str | None = "continuous",
-    ):
+    ) -> Any:
         """Evaluates each checkpoint as it comes, until train_steps is reached.
 
         Args:
@@ -256,7 +263,13 @@ def _schedule(config):
 
 
 @export(v1=("contrib.learn.learn_runner.run", "contrib.learn.python.learn.learn_runner.run"))
-def run(experiment_fn, output_dir=None, schedule=None, run_config=None, hparams=None):
+def run(
+    experiment_fn: Callable,
+    output_dir: str | None = None,
+    schedule: Any = None,
+    run_config: Any = None,
+    hparams: Any = None,
+) -> Any:
     """Creates an experiment and calls the method that the schedule names."""
     if output_dir is not None and run_config is None:
         experiment = experiment_fn(output_dir)
@@ -272,7 +285,7 @@ def run(experiment_fn, output_dir=None, schedule=None, run_config=None, hparams=
 
 
 @export(v1="contrib.learn.learn_runner.tune")
-def tune(experiment_fn, tuner):
+def tune(experiment_fn: Callable, tuner: Any) -> Any:
     raise NotImplementedError(
         "tf.contrib.learn.learn_runner.tune is not supported: call run with "
         "each of the hyper-parameters that are to be tried."
@@ -283,7 +296,7 @@ def tune(experiment_fn, tuner):
 class SKCompat:
     """Wraps an estimator with fit, score and predict of arrays; metrics of score must be None."""
 
-    def __init__(self, estimator) -> None:
+    def __init__(self, estimator: Any) -> None:
         self._estimator = estimator
 
     def fit(
@@ -293,7 +306,7 @@ class SKCompat:
         batch_size: int | None = 128,
         steps: int | None = None,
         max_steps: int | None = None,
-        monitors=None,
+        monitors: Any = None,
     ) -> Any:
         self._estimator.train(_arrays(x, y, batch_size, None, True), monitors, steps, max_steps)
         return self
@@ -306,11 +319,11 @@ class SKCompat:
         steps: int | None = None,
         metrics: Any = None,
         name: str | None = None,
-    ):
+    ) -> Any:
         unsupported("tf.contrib.learn.SKCompat.score", metrics=(metrics, None))
         return self._estimator.evaluate(_arrays(x, y, batch_size, 1, False), steps, name=name)
 
-    def predict(self, x: Any, batch_size: int | None = 128, outputs=None):
+    def predict(self, x: Any, batch_size: int | None = 128, outputs: Any = None) -> Any:
         import numpy
 
         rows = list(self._estimator.predict(_arrays(x, None, batch_size, 1, False)))
@@ -331,7 +344,7 @@ def _arrays(x, y, batch_size, epochs, shuffle):
 
 
 @export(v1="contrib.learn.infer_real_valued_columns_from_input")
-def infer_real_valued_columns_from_input(x: Any):
+def infer_real_valued_columns_from_input(x: Any) -> list:
     """Returns the numeric columns of an array."""
     import numpy
 

@@ -22,6 +22,10 @@ from situ._src.ops.parsing_config import FixedLenFeature, VarLenFeature
 from situ._src.ops.sparse_ops import SparseTensor, sparse_tensor_to_dense
 from situ._src.variables.variable_scope import get_variable
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Callable, TensorLike
+
 
 def dense(features, key, missing):
     """Returns a feature as [examples, values, ...]; `missing` fills what a sparse one leaves
@@ -51,6 +55,10 @@ def _missing(dtype):
 
 class Column:
     """Base class of feature columns, which compare by value."""
+
+    def spec(self) -> dict:
+        """Returns the features that the column reads, for parsing."""
+        raise NotImplementedError
 
 
 class Dense(Column):
@@ -93,8 +101,12 @@ def _shape(shape):
 
 @export("feature_column.numeric_column", v1="contrib.layers.real_valued_column")
 def numeric_column(
-    key, shape: Any = (1,), default_value=None, dtype: Any = "float32", normalizer_fn=None
-):
+    key: str,
+    shape: Any = (1,),
+    default_value: Any = None,
+    dtype: Any = "float32",
+    normalizer_fn: Callable | None = None,
+) -> Any:
     """Returns a column of real values.
 
     Args:
@@ -130,7 +142,7 @@ class Numeric(
 
 
 @export("feature_column.bucketized_column", v1="contrib.layers.bucketized_column")
-def bucketized_column(source_column, boundaries):
+def bucketized_column(source_column: Any, boundaries: Any) -> Any:
     """Returns a column of the buckets of a numeric column, one-hot.
 
     Args:
@@ -178,7 +190,9 @@ def _one_hot(ids, depth):
 
 
 @export("feature_column.categorical_column_with_identity")
-def categorical_column_with_identity(key, num_buckets, default_value=None):
+def categorical_column_with_identity(
+    key: str, num_buckets: TensorLike, default_value: Any = None
+) -> Any:
     """Returns a column of integer features that are category ids.
 
     Args:
@@ -209,7 +223,9 @@ class Identity(
 
 
 @export("feature_column.categorical_column_with_hash_bucket")
-def categorical_column_with_hash_bucket(key, hash_bucket_size, dtype: Any = "string"):
+def categorical_column_with_hash_bucket(
+    key: str, hash_bucket_size: int, dtype: Any = "string"
+) -> Any:
     """Returns a column of categories by hash.
 
     Args:
@@ -236,8 +252,12 @@ class Hashed(
 
 @export("feature_column.categorical_column_with_vocabulary_list")
 def categorical_column_with_vocabulary_list(
-    key, vocabulary_list, dtype: Any = None, default_value=-1, num_oov_buckets=0
-):
+    key: str,
+    vocabulary_list: Any,
+    dtype: Any = None,
+    default_value: Any = -1,
+    num_oov_buckets: int = 0,
+) -> Any:
     """Returns a column of categories by their index in a list.
 
     Args:
@@ -274,13 +294,13 @@ def _check_unknown(key, default_value, num_oov_buckets):
 
 @export("feature_column.categorical_column_with_vocabulary_file")
 def categorical_column_with_vocabulary_file(
-    key,
-    vocabulary_file,
-    vocabulary_size=None,
-    num_oov_buckets=0,
-    default_value=None,
+    key: str,
+    vocabulary_file: Any,
+    vocabulary_size: int | None = None,
+    num_oov_buckets: int = 0,
+    default_value: Any = None,
     dtype: Any = "string",
-):
+) -> Any:
     """Returns a column of categories by their line in a file.
 
     Args:
@@ -359,7 +379,7 @@ class VocabularyFile(
 
 
 @export("feature_column.crossed_column", v1="contrib.layers.crossed_column")
-def crossed_column(keys, hash_bucket_size, hash_key=None):
+def crossed_column(keys: Any, hash_bucket_size: int, hash_key: int | None = None) -> Any:
     """Returns a column of combinations of categories, by hash.
 
     Args:
@@ -426,7 +446,7 @@ class Crossed(Categorical, collections.namedtuple("CrossedColumn", "keys num_buc
 
 
 @export("feature_column.indicator_column")
-def indicator_column(categorical_column):
+def indicator_column(categorical_column: Any) -> Any:
     """Returns the multi-hot column of a categorical column."""
     return Indicator(categorical_column)
 
@@ -444,15 +464,15 @@ class Indicator(Dense, collections.namedtuple("IndicatorColumn", "categories")):
 
 @export("feature_column.embedding_column")
 def embedding_column(
-    categorical_column,
-    dimension,
-    combiner="mean",
-    initializer=None,
-    ckpt_to_load_from=None,
-    tensor_name_in_ckpt=None,
-    max_norm=None,
+    categorical_column: Any,
+    dimension: TensorLike,
+    combiner: str = "mean",
+    initializer: Any = None,
+    ckpt_to_load_from: Any = None,
+    tensor_name_in_ckpt: Any = None,
+    max_norm: float | None = None,
     trainable: bool = True,
-):
+) -> Any:
     """Returns the dense column of trainable embeddings of a categorical column.
 
     Args:

@@ -48,13 +48,13 @@ def in_order(columns):
 
 @export("feature_column.input_layer", v1="contrib.layers.input_from_feature_columns")
 def input_layer(
-    features,
+    features: Any,
     feature_columns: Any,
-    weight_collections=None,
+    weight_collections: Any = None,
     trainable: bool = True,
-    cols_to_vars=None,
-    cols_to_output_tensors=None,
-):
+    cols_to_vars: Any = None,
+    cols_to_output_tensors: Any = None,
+) -> Any:
     """Returns the concatenated columns, in the order of their names: [examples, width].
 
     Args:
@@ -105,14 +105,14 @@ def _parts(weights):
 
 @export("feature_column.linear_model")
 def linear_model(
-    features,
+    features: Any,
     feature_columns: Any,
     units: int = 1,
-    sparse_combiner="sum",
-    weight_collections=None,
+    sparse_combiner: str = "sum",
+    weight_collections: Any = None,
     trainable: bool = True,
-    cols_to_vars=None,
-):
+    cols_to_vars: Any = None,
+) -> Any:
     """Returns a weighted sum of all columns plus a bias: [examples, units].
 
     Args:
@@ -148,9 +148,9 @@ def linear_model(
 @export(
     "feature_column.make_parse_example_spec", v1="contrib.layers.create_feature_spec_for_parsing"
 )
-def make_parse_example_spec(feature_columns):
+def make_parse_example_spec(feature_columns: Any) -> Any:
     """Returns the feature specification of columns for tf.io.parse_example."""
-    result = {}
+    result: dict = {}
     for column in feature_columns:
         if not isinstance(column, Column):
             raise ValueError(

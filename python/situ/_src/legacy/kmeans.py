@@ -93,17 +93,21 @@ class KMeans:
     """The graph of k-means; training_graph returns its operations. Points are the rows of one or
     more tensors. k-MC2, to which kmc2_chain_length belongs, is not supported."""
 
+    _inputs: list
+    _cosine: bool
+    _mini: bool
+
     def __init__(
         self,
         inputs: Any,
-        num_clusters,
-        initial_clusters=RANDOM_INIT,
-        distance_metric=SQUARED_EUCLIDEAN_DISTANCE,
+        num_clusters: int,
+        initial_clusters: Any = RANDOM_INIT,
+        distance_metric: Any = SQUARED_EUCLIDEAN_DISTANCE,
         use_mini_batch: bool = False,
-        mini_batch_steps_per_iteration=1,
-        random_seed=0,
-        kmeans_plus_plus_num_retries=2,
-        kmc2_chain_length=200,
+        mini_batch_steps_per_iteration: int = 1,
+        random_seed: int = 0,
+        kmeans_plus_plus_num_retries: int = 2,
+        kmc2_chain_length: int = 200,
     ) -> None:
         del kmc2_chain_length  # of k-MC2, which is an error below
         if isinstance(initial_clusters, str) and initial_clusters not in (
@@ -231,7 +235,7 @@ class KMeans:
             self._counts.assign(op("SelectV2", due, op("ZerosLike", counts), counts)),
         )
 
-    def training_graph(self):
+    def training_graph(self) -> Any:
         """(all_scores, cluster_index, scores, cluster_centers_initialized, cluster_centers_var,
         init_op, training_op); the first three are lists, with a tensor for each input."""
         self._make_variables()

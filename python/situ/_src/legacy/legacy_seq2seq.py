@@ -18,6 +18,10 @@ from situ._src.ops.nn.rnn_cell import OutputProjectionWrapper, _affine, _Wrapper
 from situ._src.variables import variable_scope as scopes
 from situ._src.variables.variable_scope import get_variable, get_variable_scope, variable_scope
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import TensorLike
+
 
 def _named(name):
     return export(v1="contrib.legacy_seq2seq." + name)
@@ -55,9 +59,9 @@ class EmbeddingWrapper(_Wrapper):
     def __init__(
         self,
         cell: Any,
-        embedding_classes,
-        embedding_size,
-        initializer=None,
+        embedding_classes: Any,
+        embedding_size: int,
+        initializer: Any = None,
         reuse: bool | None = None,
     ) -> None:
         super().__init__(cell)
@@ -69,7 +73,7 @@ class EmbeddingWrapper(_Wrapper):
         self._shape, self._first = [embedding_classes, embedding_size], initializer
         self._reuse = reuse
 
-    def call(self, inputs, state):
+    def call(self, inputs: TensorLike, state: Any) -> Any:  # type: ignore[override]
         first = (
             self._first
             or get_variable_scope().initializer
@@ -233,13 +237,13 @@ def sequence_loss(
     )
 )
 def linear(
-    args,
-    output_size,
-    bias,
+    args: Any,
+    output_size: int,
+    bias: Any,
     bias_initializer: Any = None,
     kernel_initializer: Any = None,
-    scope=None,
-):
+    scope: Any = None,
+) -> Any:
     """Multiplies concatenated matrices by the variable kernel and adds the variable bias."""
     parts = [convert_to_tensor(a) for a in nest.flatten(args)]
     if not parts:

@@ -19,6 +19,10 @@ from situ._src.training.global_step import get_or_create_global_step
 from situ._src.variables.variable import trainable_variables
 from situ._src.variables.variable_scope import variable_scope
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Callable, TensorLike
+
 OPTIMIZERS = {
     "Adagrad": optimizers.AdagradOptimizer,
     "Adam": optimizers.AdamOptimizer,
@@ -83,20 +87,20 @@ def _made(optimizer, rate):
 @export(v1="contrib.layers.optimize_loss")
 def optimize_loss(
     loss: Any,
-    global_step,
+    global_step: Any,
     learning_rate: Any,
     optimizer: Any,
-    gradient_noise_scale=None,
-    gradient_multipliers=None,
-    clip_gradients=None,
-    learning_rate_decay_fn=None,
-    update_ops=None,
-    variables=None,
+    gradient_noise_scale: Any = None,
+    gradient_multipliers: Any = None,
+    clip_gradients: Any = None,
+    learning_rate_decay_fn: Callable | None = None,
+    update_ops: Any = None,
+    variables: Any = None,
     name: str | None = None,
-    summaries=None,
+    summaries: Any = None,
     colocate_gradients_with_ops: bool = False,
     increment_global_step: bool = True,
-):
+) -> Any:
     """Builds a training step; returns the loss that it is computed from, as a tensor that runs it.
 
     Args:
@@ -170,20 +174,20 @@ def optimize_loss(
 
 @export(v1=("contrib.slim.learning.create_train_op", "contrib.training.create_train_op"))
 def create_train_op(
-    total_loss,
+    total_loss: Any,
     optimizer: Any,
-    global_step=None,
-    update_ops=None,
-    variables_to_train=None,
-    clip_gradient_norm=0,
-    transform_grads_fn=None,
+    global_step: Any = None,
+    update_ops: Any = None,
+    variables_to_train: Any = None,
+    clip_gradient_norm: float = 0,
+    transform_grads_fn: Callable | None = None,
     summarize_gradients: bool = False,
-    gate_gradients=1,
-    aggregation_method=None,
+    gate_gradients: Any = 1,
+    aggregation_method: Any = None,
     colocate_gradients_with_ops: bool = False,
-    gradient_multipliers=None,
+    gradient_multipliers: Any = None,
     check_numerics: bool = True,
-):
+) -> Any:
     """Builds a training step; returns the loss that it is computed from, as a tensor that runs it.
 
     Args:
@@ -241,12 +245,12 @@ def create_train_op(
 class HParams:
     """Named hyperparameters; parse changes them: HParams(rate=0.1).parse("rate=0.2")."""
 
-    def __init__(self, **kwargs) -> None:
+    def __init__(self, **kwargs: Any) -> None:
         object.__setattr__(self, "_values", {})
         for name, value in kwargs.items():
             self.add_hparam(name, value)
 
-    def add_hparam(self, name: str | None, value):
+    def add_hparam(self, name: str | None, value: TensorLike) -> None:
         if name in self._values:
             raise ValueError(f"Hyperparameter name is reserved: {name}")
         self._values[name] = value
@@ -259,23 +263,23 @@ class HParams:
     def __setattr__(self, name, value):
         self._values[name] = value
 
-    def set_hparam(self, name: str | None, value):
+    def set_hparam(self, name: str | None, value: TensorLike) -> None:
         if name not in self._values:
             raise KeyError(name)
         self._values[name] = value
 
-    def get(self, key, default=None):
+    def get(self, key: str, default: Any = None) -> Any:
         return self._values.get(key, default)
 
-    def values(self):
+    def values(self) -> dict:
         return dict(self._values)
 
-    def override_from_dict(self, values_dict):
+    def override_from_dict(self, values_dict: Any) -> Any:
         for name, value in values_dict.items():
             self.set_hparam(name, value)
         return self
 
-    def parse(self, hparams):
+    def parse(self, hparams: Any) -> Any:
         for part in filter(None, hparams.split(",")):
             name, _, text = part.partition("=")
             if name not in self._values:

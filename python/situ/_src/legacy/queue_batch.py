@@ -229,12 +229,12 @@ def batch(
     num_threads: int = 1,
     capacity: int = 32,
     enqueue_many: bool = False,
-    shapes=None,
+    shapes: Any = None,
     dynamic_pad: bool = False,
     allow_smaller_final_batch: bool = False,
     shared_name: str | None = None,
     name: str | None = None,
-):
+) -> Any:
     """Returns batches of tensors from a queue that threads fill.
 
     Args:
@@ -263,16 +263,16 @@ def batch(
 
 @export(v1="train.batch_join")
 def batch_join(
-    tensors_list,
+    tensors_list: Any,
     batch_size: int | None,
     capacity: int = 32,
     enqueue_many: bool = False,
-    shapes=None,
+    shapes: Any = None,
     dynamic_pad: bool = False,
     allow_smaller_final_batch: bool = False,
     shared_name: str | None = None,
     name: str | None = None,
-):
+) -> Any:
     """Returns batches of several lists of tensors, one thread each; further arguments as in
     batch.
     """
@@ -291,11 +291,11 @@ def shuffle_batch(
     num_threads: int = 1,
     seed: int | None = None,
     enqueue_many: bool = False,
-    shapes=None,
+    shapes: Any = None,
     allow_smaller_final_batch: bool = False,
     shared_name: str | None = None,
     name: str | None = None,
-):
+) -> Any:
     """Returns shuffled batches of tensors from a queue that threads fill.
 
     Args:
@@ -325,17 +325,17 @@ def shuffle_batch(
 
 @export(v1="train.shuffle_batch_join")
 def shuffle_batch_join(
-    tensors_list,
+    tensors_list: Any,
     batch_size: int | None,
     capacity: int,
     min_after_dequeue: int,
     seed: int | None = None,
     enqueue_many: bool = False,
-    shapes=None,
+    shapes: Any = None,
     allow_smaller_final_batch: bool = False,
     shared_name: str | None = None,
     name: str | None = None,
-):
+) -> Any:
     """Returns shuffled batches of several lists of tensors; further arguments as in
     shuffle_batch.
     """
@@ -353,12 +353,12 @@ def maybe_batch(
     num_threads: int = 1,
     capacity: int = 32,
     enqueue_many: bool = False,
-    shapes=None,
+    shapes: Any = None,
     dynamic_pad: bool = False,
     allow_smaller_final_batch: bool = False,
     shared_name: str | None = None,
     name: str | None = None,
-):
+) -> Any:
     """Like batch, but enqueues only what keep_input selects.
 
     Args:
@@ -390,17 +390,17 @@ def maybe_batch(
 
 @export(v1="train.maybe_batch_join")
 def maybe_batch_join(
-    tensors_list,
+    tensors_list: Any,
     keep_input: Any,
     batch_size: int | None,
     capacity: int = 32,
     enqueue_many: bool = False,
-    shapes=None,
+    shapes: Any = None,
     dynamic_pad: bool = False,
     allow_smaller_final_batch: bool = False,
     shared_name: str | None = None,
     name: str | None = None,
-):
+) -> Any:
     """Like batch_join, but enqueues only what keep_input selects.
 
     Args:
@@ -439,11 +439,11 @@ def maybe_shuffle_batch(
     num_threads: int = 1,
     seed: int | None = None,
     enqueue_many: bool = False,
-    shapes=None,
+    shapes: Any = None,
     allow_smaller_final_batch: bool = False,
     shared_name: str | None = None,
     name: str | None = None,
-):
+) -> Any:
     """Like shuffle_batch, but enqueues only what keep_input selects.
 
     Args:
@@ -476,18 +476,18 @@ def maybe_shuffle_batch(
 
 @export(v1="train.maybe_shuffle_batch_join")
 def maybe_shuffle_batch_join(
-    tensors_list,
+    tensors_list: Any,
     batch_size: int | None,
     capacity: int,
     min_after_dequeue: int,
     keep_input: Any,
     seed: int | None = None,
     enqueue_many: bool = False,
-    shapes=None,
+    shapes: Any = None,
     allow_smaller_final_batch: bool = False,
     shared_name: str | None = None,
     name: str | None = None,
-):
+) -> Any:
     """Like shuffle_batch_join, but enqueues only what keep_input selects.
 
     Args:

@@ -16,11 +16,15 @@ from situ._src.ops.random_ops import get_seed
 from situ._src.summary import summary_ops
 from situ._src.variables.variable import variable
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import TensorLike
+
 NO_STRINGS = "string_input_producer requires a non-null input tensor"
 
 
 @export(v1="train.match_filenames_once")
-def match_filenames_once(pattern, name: str | None = None):
+def match_filenames_once(pattern: TensorLike, name: str | None = None) -> Any:
     """Returns a tensor with the names of the files that match a pattern.
 
     Unlike the variable of TensorFlow it is evaluated again in each run that reads it.
@@ -36,7 +40,7 @@ def count_up_to(ref, limit, name=None):
 
 
 @export(v1="train.limit_epochs")
-def limit_epochs(tensor, num_epochs: int | None = None, name: str | None = None):
+def limit_epochs(tensor: TensorLike, num_epochs: int | None = None, name: str | None = None) -> Any:
     """Returns a tensor that can be read num_epochs times; then runs raise OutOfRangeError.
 
     The count is a local variable, which must be initialized. None for num_epochs returns the
@@ -68,17 +72,17 @@ def _shuffled(tensor, seed):
 
 @export(v1="train.input_producer")
 def input_producer(
-    input_tensor,
-    element_shape=None,
+    input_tensor: TensorLike,
+    element_shape: Any = None,
     num_epochs: int | None = None,
     shuffle: Any = True,
     seed: int | None = None,
     capacity: int = 32,
     shared_name: str | None = None,
-    summary_name=None,
+    summary_name: Any = None,
     name: str | None = None,
-    cancel_op=None,
-):
+    cancel_op: Any = None,
+) -> Any:
     """Returns a queue that a QueueRunner fills with the rows of a tensor.
 
     Args:
@@ -125,15 +129,15 @@ def input_producer(
 
 @export(v1="train.string_input_producer")
 def string_input_producer(
-    string_tensor,
+    string_tensor: TensorLike,
     num_epochs: int | None = None,
     shuffle: Any = True,
     seed: int | None = None,
     capacity: int = 32,
     shared_name: str | None = None,
     name: str | None = None,
-    cancel_op=None,
-):
+    cancel_op: Any = None,
+) -> Any:
     """Returns a queue of strings, usually file names; arguments as in input_producer.
 
     Raises:
@@ -164,14 +168,14 @@ def string_input_producer(
 
 @export(v1="train.range_input_producer")
 def range_input_producer(
-    limit,
+    limit: int,
     num_epochs: int | None = None,
     shuffle: Any = True,
     seed: int | None = None,
     capacity: int = 32,
     shared_name: str | None = None,
     name: str | None = None,
-):
+) -> Any:
     """Returns a queue of the integers from 0 to limit - 1; arguments as in input_producer."""
     with name_scope(name, "input_producer", [limit]) as scope:
         return input_producer(
@@ -189,14 +193,14 @@ def range_input_producer(
 
 @export(v1="train.slice_input_producer")
 def slice_input_producer(
-    tensor_list,
+    tensor_list: Any,
     num_epochs: int | None = None,
     shuffle: Any = True,
     seed: int | None = None,
     capacity: int = 32,
     shared_name: str | None = None,
     name: str | None = None,
-):
+) -> list:
     """Returns one slice of each tensor in a list; arguments as in input_producer."""
     if not len(tensor_list):
         raise ValueError("Expected at least one tensor in slice_input_producer().")

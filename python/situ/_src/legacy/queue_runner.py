@@ -13,6 +13,10 @@ from situ._src.framework.graph import GraphKeys, get_default_graph
 from situ._src.framework.graph_scopes import prepend_name_scope, strip_name_scope
 from situ._src.framework.message_classes import message_class
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any
+
 QueueRunnerDef = message_class("tensorflow.QueueRunnerDef")
 
 
@@ -61,15 +65,18 @@ class QueueRunner:
       ValueError: If there is no queue or no op.
     """
 
+    _running: weakref.WeakKeyDictionary
+    _raised: list
+
     def __init__(
         self,
-        queue=None,
-        enqueue_ops=None,
-        close_op=None,
-        cancel_op=None,
-        queue_closed_exception_types=None,
-        queue_runner_def=None,
-        import_scope=None,
+        queue: Any = None,
+        enqueue_ops: Any = None,
+        close_op: Any = None,
+        cancel_op: Any = None,
+        queue_closed_exception_types: Any = None,
+        queue_runner_def: Any = None,
+        import_scope: str | None = None,
     ):
         if queue_runner_def is not None:
             if queue is not None or enqueue_ops:
@@ -107,7 +114,7 @@ class QueueRunner:
     exceptions_raised = property(lambda s: s._raised)
     name = property(lambda s: s._queue.name)
 
-    def to_proto(self, export_scope: str | None = None):
+    def to_proto(self, export_scope: str | None = None) -> Any:
         """Returns a QueueRunnerDef, or None if the queue is not in the scope.
 
         Args:
@@ -127,7 +134,7 @@ class QueueRunner:
         )
 
     @staticmethod
-    def from_proto(queue_runner_def, import_scope: str | None = None):
+    def from_proto(queue_runner_def: Any, import_scope: str | None = None) -> Any:
         """Returns a QueueRunner of nodes of the default graph.
 
         Args:
@@ -175,7 +182,9 @@ class QueueRunner:
         except Exception as error:
             logs.vlog(1, "Ignored exception: %s", str(error))
 
-    def create_threads(self, sess, coord=None, daemon: bool = False, start: bool = False):
+    def create_threads(
+        self, sess: Any, coord: Any = None, daemon: bool = False, start: bool = False
+    ) -> Any:
         """Creates one thread per enqueue op.
 
         Args:
@@ -218,7 +227,7 @@ class QueueRunner:
 
 
 @export(v1=("train.add_queue_runner", "train.queue_runner.add_queue_runner"))
-def add_queue_runner(qr, collection=GraphKeys.QUEUE_RUNNERS):
+def add_queue_runner(qr: Any, collection: Any = GraphKeys.QUEUE_RUNNERS) -> None:
     """Adds a queue runner to a collection of the graph.
 
     Args:
@@ -230,12 +239,12 @@ def add_queue_runner(qr, collection=GraphKeys.QUEUE_RUNNERS):
 
 @export(v1=("train.start_queue_runners", "train.queue_runner.start_queue_runners"))
 def start_queue_runners(
-    sess=None,
-    coord=None,
+    sess: Any = None,
+    coord: Any = None,
     daemon: bool = True,
     start: bool = True,
-    collection=GraphKeys.QUEUE_RUNNERS,
-):
+    collection: Any = GraphKeys.QUEUE_RUNNERS,
+) -> Any:
     """Starts all queue runners of the graph of a session.
 
     Args:

@@ -13,6 +13,10 @@ from situ._src.ops.array_ops import convert_to_tensor
 from situ._src.ops.array_ops import op as emit
 from situ._src.ops.random_ops import get_seed
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any
+
 
 def _as_list(value):
     return list(value) if isinstance(value, (list, tuple)) else [value]
@@ -22,7 +26,7 @@ def _as_list(value):
 class QueueBase:
     """Base class of queues of tuples of tensors; a queue lives in a session."""
 
-    def __init__(self, dtypes_, shapes, names, queue_ref) -> None:
+    def __init__(self, dtypes_: Any, shapes: Any, names: Any, queue_ref: Any) -> None:
         self._dtypes = [dtypes.as_dtype(t).base_dtype for t in _as_list(dtypes_)]
         if shapes is None:
             self._shapes = [tensor_shape.TensorShape(None)] * len(self._dtypes)
@@ -46,7 +50,7 @@ class QueueBase:
     names = property(lambda s: s._names)
 
     @staticmethod
-    def from_list(index: int | None, queues):
+    def from_list(index: int | None, queues: Any) -> Any:
         raise TypeError("A queue is chosen while the graph is built: take queues[index].")
 
     def _values(self, values, many):
@@ -82,12 +86,12 @@ class QueueBase:
         emit = functools.partial(OPS[op], self._queue_ref, *inputs, name=name, **attrs)
         return in_order(self._queue_ref, emit)
 
-    def enqueue(self, vals, name: str | None = None):
+    def enqueue(self, vals: Any, name: str | None = None) -> Any:
         """Returns an op that enqueues one element; it blocks while the queue is full."""
         values = self._values(vals, False)
         return self._use("QueueEnqueueV2", name or f"{self._name}_enqueue", values)
 
-    def enqueue_many(self, vals, name: str | None = None):
+    def enqueue_many(self, vals: Any, name: str | None = None) -> Any:
         """Returns an op that enqueues the slices along the first dimension."""
         values = self._values(vals, True)
         return self._use(
@@ -96,7 +100,7 @@ class QueueBase:
             values,
         )
 
-    def dequeue(self, name: str | None = None):
+    def dequeue(self, name: str | None = None) -> Any:
         """Returns one element; blocks while the queue is empty."""
         return self._give(
             self._use(
@@ -107,7 +111,7 @@ class QueueBase:
             )
         )
 
-    def dequeue_many(self, n: int, name: str | None = None):
+    def dequeue_many(self, n: int, name: str | None = None) -> Any:
         """Returns n elements as a batch; OutOfRangeError if a closed queue has fewer."""
         return self._give(
             self._use(
@@ -119,7 +123,7 @@ class QueueBase:
             )
         )
 
-    def dequeue_up_to(self, n: int, name: str | None = None):
+    def dequeue_up_to(self, n: int, name: str | None = None) -> Any:
         """Returns n elements as a batch; fewer from a closed queue."""
         return self._give(
             self._use(
@@ -131,7 +135,7 @@ class QueueBase:
             )
         )
 
-    def close(self, cancel_pending_enqueues: bool = False, name: str | None = None):
+    def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> Any:
         """Returns an op that closes the queue: further enqueues fail.
 
         Args:
@@ -144,10 +148,10 @@ class QueueBase:
             cancel_pending_enqueues=cancel_pending_enqueues,
         )
 
-    def is_closed(self, name: str | None = None):
+    def is_closed(self, name: str | None = None) -> Any:
         return self._use("QueueIsClosedV2", name or f"{self._name}_Is_Closed")
 
-    def size(self, name: str | None = None):
+    def size(self, name: str | None = None) -> Any:
         return self._use("QueueSizeV2", name or f"{self._name}_Size")
 
 
@@ -185,9 +189,9 @@ class FIFOQueue(QueueBase):
     def __init__(
         self,
         capacity: int,
-        dtypes,
-        shapes=None,
-        names=None,
+        dtypes: Any,
+        shapes: Any = None,
+        names: Any = None,
         shared_name: str | None = None,
         name: str | None = "fifo_queue",
     ) -> None:
@@ -222,9 +226,9 @@ class RandomShuffleQueue(QueueBase):
         self,
         capacity: int,
         min_after_dequeue: int,
-        dtypes,
-        shapes=None,
-        names=None,
+        dtypes: Any,
+        shapes: Any = None,
+        names: Any = None,
         seed: int | None = None,
         shared_name: str | None = None,
         name: str | None = "random_shuffle_queue",
@@ -262,9 +266,9 @@ class PriorityQueue(QueueBase):
     def __init__(
         self,
         capacity: int,
-        types,
-        shapes=None,
-        names=None,
+        types: list[Any],
+        shapes: Any = None,
+        names: Any = None,
         shared_name: str | None = None,
         name: str | None = "priority_queue",
     ) -> None:
@@ -285,9 +289,9 @@ class PaddingFIFOQueue(QueueBase):
     def __init__(
         self,
         capacity: int,
-        dtypes,
-        shapes,
-        names=None,
+        dtypes: Any,
+        shapes: Any,
+        names: Any = None,
         shared_name: str | None = None,
         name: str | None = "padding_fifo_queue",
     ) -> None:

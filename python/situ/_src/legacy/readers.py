@@ -15,7 +15,7 @@ from situ._src.ops.array_ops import op as emit
 class ReaderBase:
     """Base class of readers, which read records of the files that a queue names."""
 
-    def __init__(self, reader_ref, supports_serialize: bool = False) -> None:
+    def __init__(self, reader_ref: Any, supports_serialize: bool = False) -> None:
         self._reader_ref, self._serializes = reader_ref, supports_serialize
 
     reader_ref = property(lambda s: s._reader_ref)
@@ -25,24 +25,24 @@ class ReaderBase:
     def _queue(queue):
         return getattr(queue, "queue_ref", queue)
 
-    def read(self, queue, name: str | None = None):
+    def read(self, queue: Any, name: str | None = None) -> tuple:
         """Returns the next record: (key, value)."""
         return tuple(OPS["ReaderReadV2"](self._reader_ref, self._queue(queue), name=name))
 
-    def read_up_to(self, queue, num_records, name: str | None = None):
+    def read_up_to(self, queue: Any, num_records: int, name: str | None = None) -> tuple:
         """Returns the next records, at most num_records: (keys, values)."""
         number = convert_to_tensor(num_records, "int64")
         return tuple(
             OPS["ReaderReadUpToV2"](self._reader_ref, self._queue(queue), number, name=name)
         )
 
-    def num_records_produced(self, name: str | None = None):
+    def num_records_produced(self, name: str | None = None) -> Any:
         return OPS["ReaderNumRecordsProducedV2"](self._reader_ref, name=name)
 
-    def num_work_units_completed(self, name: str | None = None):
+    def num_work_units_completed(self, name: str | None = None) -> Any:
         return OPS["ReaderNumWorkUnitsCompletedV2"](self._reader_ref, name=name)
 
-    def reset(self, name: str | None = None):
+    def reset(self, name: str | None = None) -> Any:
         return OPS["ReaderResetV2"](self._reader_ref, name=name)
 
 
@@ -58,7 +58,7 @@ class WholeFileReader(ReaderBase):
 class TextLineReader(ReaderBase):
     """Reads lines without their line ends."""
 
-    def __init__(self, skip_header_lines=None, name: str | None = None) -> None:
+    def __init__(self, skip_header_lines: Any = None, name: str | None = None) -> None:
         super().__init__(
             emit("TextLineReaderV2", skip_header_lines=skip_header_lines or 0, name=name)
         )
@@ -72,12 +72,12 @@ class FixedLengthRecordReader(ReaderBase):
 
     def __init__(
         self,
-        record_bytes,
-        header_bytes=None,
-        footer_bytes=None,
-        hop_bytes=None,
+        record_bytes: Any,
+        header_bytes: Any = None,
+        footer_bytes: Any = None,
+        hop_bytes: Any = None,
         name: str | None = None,
-        encoding=None,
+        encoding: Any = None,
     ) -> None:
         super().__init__(
             emit(

@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """regularizers.py: tf.contrib.layers.l1_regularizer, l2_regularizer and others."""
 
+from __future__ import annotations
+
 from situ._src.framework.api import export
 from situ._src.framework.graph import GraphKeys, get_default_graph, scope
 from situ._src.ops.array_ops import cast, convert_to_tensor, op
 from situ._src.ops.math_ops import add_n
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any, Callable
 
 
 def _check(scale, what):
@@ -15,7 +21,7 @@ def _check(scale, what):
 
 
 @export(v1=("contrib.layers.l2_regularizer", "contrib.slim.l2_regularizer"))
-def l2_regularizer(scale, scope=None):
+def l2_regularizer(scale: bool, scope: Any = None) -> Any:
     """Returns a function of weights: `scale * sum(square(weights)) / 2`."""
     _check(scale, "l2")
     if scale == 0.0:
@@ -30,7 +36,7 @@ def l2_regularizer(scale, scope=None):
 
 
 @export(v1=("contrib.layers.l1_regularizer", "contrib.slim.l1_regularizer"))
-def l1_regularizer(scale, scope=None):
+def l1_regularizer(scale: bool, scope: Any = None) -> Any:
     """Returns a function of weights: `scale * sum(abs(weights))`."""
     _check(scale, "l1")
     if scale == 0.0:
@@ -46,14 +52,14 @@ def l1_regularizer(scale, scope=None):
 
 
 @export(v1="contrib.layers.l1_l2_regularizer")
-def l1_l2_regularizer(scale_l1=1.0, scale_l2=1.0, scope=None):
+def l1_l2_regularizer(scale_l1: float = 1.0, scale_l2: float = 1.0, scope: Any = None) -> Any:
     """Returns the sum of l1_regularizer(scale_l1) and l2_regularizer(scale_l2)."""
     parts = [l1_regularizer(scale_l1), l2_regularizer(scale_l2)]
     return sum_regularizer(parts, scope or "l1_l2_regularizer")
 
 
 @export(v1="contrib.layers.sum_regularizer")
-def sum_regularizer(regularizer_list, scope=None):
+def sum_regularizer(regularizer_list: Any, scope: Any = None) -> Any:
     """Returns the sum of regularizers, None if there are none."""
     parts = [r for r in regularizer_list if r is not None]
 
@@ -66,7 +72,7 @@ def sum_regularizer(regularizer_list, scope=None):
 
 
 @export(v1="contrib.layers.apply_regularization")
-def apply_regularization(regularizer, weights_list=None):
+def apply_regularization(regularizer: Callable, weights_list: Any = None) -> Any:
     """Returns the sum of the penalties of weights and adds it to REGULARIZATION_LOSSES.
 
     Args:

@@ -34,6 +34,10 @@ from situ._src.training import global_step as steps
 from situ._src.training.global_step import get_or_create_global_step
 from situ._src.variables import variable_scope
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Callable, TensorLike
+
 V1["contrib.slim.get_or_create_global_step"] = get_or_create_global_step
 V1["contrib.slim.get_global_step"] = V1["contrib.framework.get_global_step"]
 V1["contrib.slim.create_global_step"] = V1["contrib.framework.create_global_step"]
@@ -44,7 +48,9 @@ def _both(name):
 
 
 @export(v1=_both("get_variables"))
-def get_variables(scope=None, suffix=None, collection=GraphKeys.GLOBAL_VARIABLES):
+def get_variables(
+    scope: Any = None, suffix: Any = None, collection: Any = GraphKeys.GLOBAL_VARIABLES
+) -> Any:
     """Returns the variables of a scope whose names end with suffix."""
     if isinstance(scope, variable_scope.VariableScope):
         scope = scope.name
@@ -69,7 +75,7 @@ for _name, _key in (
 
 
 @export(v1=_both("get_variables_by_name"))
-def get_variables_by_name(given_name, scope=None):
+def get_variables_by_name(given_name: Any, scope: Any = None) -> list:
     """Returns the variables of a scope with a given last name."""
     return [
         v for v in get_variables(scope) if re.search(f"(^|/){re.escape(given_name)}(:0)?$", v.name)
@@ -84,7 +90,7 @@ V1.update(
 
 
 @export(v1=_both("get_unique_variable"))
-def get_unique_variable(var_op_name):
+def get_unique_variable(var_op_name: Any) -> Any:
     """Returns the variable with a name; raises a ValueError if there is none."""
     result = [v for v in get_variables(var_op_name) if v.op.name == var_op_name]
     if not result:
@@ -93,7 +99,7 @@ def get_unique_variable(var_op_name):
 
 
 @export(v1=_both("get_variables_to_restore"))
-def get_variables_to_restore(include=None, exclude=None):
+def get_variables_to_restore(include: Any = None, exclude: Any = None) -> list:
     """Returns the variables of included scopes without those of excluded scopes."""
 
     def of(scopes):
@@ -107,12 +113,14 @@ def get_variables_to_restore(include=None, exclude=None):
 
 
 @export(v1=_both("add_model_variable"))
-def add_model_variable(var):
+def add_model_variable(var: TensorLike) -> None:
     get_default_graph().add_to_collection(GraphKeys.MODEL_VARIABLES, var)
 
 
 @export(v1=_both("assign_from_checkpoint"))
-def assign_from_checkpoint(model_path, var_list, ignore_missing_vars: bool = False):
+def assign_from_checkpoint(
+    model_path: str, var_list: Any, ignore_missing_vars: bool = False
+) -> Any:
     """Returns (op, feed_dict) that restore variables from a checkpoint.
 
     Args:
@@ -201,7 +209,7 @@ def prefetch_queue(
     dynamic_pad: bool = False,
     shared_name: str | None = None,
     name: str | None = None,
-):
+) -> Any:
     """Returns a queue that threads fill with batches of these tensors."""
     names = sorted(tensors) if isinstance(tensors, dict) else None
     flat = [convert_to_tensor(t) for t in ([tensors[n] for n in names] if names else tensors)]
@@ -220,7 +228,7 @@ def prefetch_queue(
         "contrib.layers.utils.convert_collection_to_dict",
     )
 )
-def convert_collection_to_dict(collection, clear_collection: bool = False):
+def convert_collection_to_dict(collection: str, clear_collection: bool = False) -> Any:
     """Returns the tensors of a collection by alias or name."""
     graph = get_default_graph()
     result = {getattr(t, "alias", None) or t.op.name: t for t in graph.get_collection(collection)}
@@ -230,7 +238,7 @@ def convert_collection_to_dict(collection, clear_collection: bool = False):
 
 
 @export(v1=("contrib.slim.metrics.aggregate_metrics", "contrib.metrics.aggregate_metrics"))
-def aggregate_metrics(*value_update_tuples):
+def aggregate_metrics(*value_update_tuples: Any) -> Any:
     """Returns (values, updates) of (value, update) pairs."""
     if not value_update_tuples:
         raise ValueError("Expected at least one value_tensor/update_op pair")
@@ -239,7 +247,7 @@ def aggregate_metrics(*value_update_tuples):
 
 
 @export(v1=("contrib.slim.metrics.aggregate_metric_map", "contrib.metrics.aggregate_metric_map"))
-def aggregate_metric_map(names_to_tuples):
+def aggregate_metric_map(names_to_tuples: Any) -> Any:
     """Returns ({name: value}, {name: update}) of named pairs."""
     return (
         {n: pair[0] for n, pair in names_to_tuples.items()},
@@ -257,7 +265,7 @@ _DEFAULT = supervisor.Supervisor.USE_DEFAULT
 
 
 @export(v1="contrib.slim.learning.train_step")
-def train_step(sess, train_op, global_step, train_step_kwargs):
+def train_step(sess: Any, train_op: Any, global_step: Any, train_step_kwargs: Any) -> Any:
     """Runs a training step; returns (loss, whether to stop).
 
     Args:
@@ -313,31 +321,31 @@ def _loop(sess, made, train_step_fn, train_op, global_step, kwargs, number_of_st
 
 @export(v1="contrib.slim.learning.train")
 def train(
-    train_op,
-    logdir,
-    train_step_fn=train_step,
-    train_step_kwargs=_DEFAULT,
-    log_every_n_steps=1,
-    graph=None,
-    master="",
+    train_op: Any,
+    logdir: str,
+    train_step_fn: Callable = train_step,
+    train_step_kwargs: Any = _DEFAULT,
+    log_every_n_steps: int = 1,
+    graph: Any = None,
+    master: str = "",
     is_chief: bool = True,
-    global_step=None,
-    number_of_steps=None,
-    init_op=_DEFAULT,
-    init_feed_dict=None,
-    local_init_op=_DEFAULT,
-    init_fn=None,
-    ready_op=_DEFAULT,
-    summary_op=_DEFAULT,
-    save_summaries_secs=600,
-    summary_writer=_DEFAULT,
-    startup_delay_steps=0,
-    saver=None,
-    save_interval_secs=600,
-    sync_optimizer=None,
-    session_config=None,
-    session_wrapper=None,
-    trace_every_n_steps=None,
+    global_step: Any = None,
+    number_of_steps: int | None = None,
+    init_op: Any = _DEFAULT,
+    init_feed_dict: Any = None,
+    local_init_op: Any = _DEFAULT,
+    init_fn: Callable | None = None,
+    ready_op: Any = _DEFAULT,
+    summary_op: Any = _DEFAULT,
+    save_summaries_secs: float = 600,
+    summary_writer: Any = _DEFAULT,
+    startup_delay_steps: int = 0,
+    saver: Any = None,
+    save_interval_secs: float = 600,
+    sync_optimizer: Any = None,
+    session_config: Any = None,
+    session_wrapper: Any = None,
+    trace_every_n_steps: int | None = None,
     ignore_live_threads: bool = False,
 ) -> Any:
     """Runs a training step until it is told to stop; returns the last loss.
@@ -406,22 +414,22 @@ def train(
 
 @export(v1="contrib.slim.evaluation.evaluate_once")
 def evaluate_once(
-    master,
+    master: str,
     checkpoint_path: str | None,
-    logdir=None,
-    num_evals=1,
-    initial_op=None,
-    initial_op_feed_dict=None,
-    eval_op=None,
-    eval_op_feed_dict=None,
-    final_op=None,
-    final_op_feed_dict=None,
-    summary_op=_DEFAULT,
-    summary_op_feed_dict=None,
-    variables_to_restore=None,
-    session_config=None,
+    logdir: str | None = None,
+    num_evals: int = 1,
+    initial_op: Any = None,
+    initial_op_feed_dict: Any = None,
+    eval_op: Any = None,
+    eval_op_feed_dict: Any = None,
+    final_op: Any = None,
+    final_op_feed_dict: Any = None,
+    summary_op: Any = _DEFAULT,
+    summary_op_feed_dict: Any = None,
+    variables_to_restore: Any = None,
+    session_config: Any = None,
     hooks: Sequence | None = None,
-):
+) -> Any:
     """Restores a checkpoint, runs eval_op num_evals times and returns the value of final_op.
 
     With a logdir, writes the summary of summary_op (default: all summaries; None: none) there.

@@ -136,7 +136,7 @@ class StagingArea(_BaseStagingArea):
     ) -> None:
         super().__init__(dtypes, shapes, names, shared_name, capacity, memory_limit)
 
-    def put(self, values: Any, name: str | None = None):
+    def put(self, values: Any, name: str | None = None) -> Any:
         """Adds an element; waits for room.
 
         Args:
@@ -155,7 +155,7 @@ class StagingArea(_BaseStagingArea):
             with colocate_with(self._root):
                 return op("Stage", tensors, **self._attrs(full))
 
-    def get(self, name: str | None = None):
+    def get(self, name: str | None = None) -> Any:
         """Removes and returns the oldest element; waits for one.
 
         Args:
@@ -167,7 +167,7 @@ class StagingArea(_BaseStagingArea):
         tensors = self._run("Unstage", name=name or f"{self._name}_get")
         return self._values(tensors, range(len(self._dtypes)))
 
-    def peek(self, index: Any, name: str | None = None):
+    def peek(self, index: Any, name: str | None = None) -> Any:
         """Returns the element at an index, from the oldest on; waits for it.
 
         Args:
@@ -180,7 +180,7 @@ class StagingArea(_BaseStagingArea):
         tensors = self._run("StagePeek", index, name=name or f"{self._name}_peek")
         return self._values(tensors, range(len(self._dtypes)))
 
-    def size(self, name: str | None = None):
+    def size(self, name: str | None = None) -> Any:
         """Returns the number of elements.
 
         Args:
@@ -188,7 +188,7 @@ class StagingArea(_BaseStagingArea):
         """
         return self._state_op("StageSize", name or f"{self._name}_size")
 
-    def clear(self, name: str | None = None):
+    def clear(self, name: str | None = None) -> Any:
         """Returns an operation that removes all elements.
 
         Args:
@@ -227,7 +227,7 @@ class MapStagingArea(_BaseStagingArea):
         super().__init__(dtypes, shapes, names, shared_name, capacity, memory_limit)
         self._kind = "OrderedMap" if ordered else "Map"
 
-    def put(self, key: Any, vals: Any, indices: Any = None, name: str | None = None):
+    def put(self, key: Any, vals: Any, indices: Any = None, name: str | None = None) -> Any:
         """Adds the components of a key, or some of them; waits for room.
 
         Args:
@@ -280,7 +280,7 @@ class MapStagingArea(_BaseStagingArea):
         tensors = self._run(self._kind + kind, *inputs, indices, name=name, dtypes=dtypes)
         return tensors, indices
 
-    def peek(self, key: Any, indices: Any = None, name: str | None = None):
+    def peek(self, key: Any, indices: Any = None, name: str | None = None) -> Any:
         """Returns components of a key; waits until the element is complete.
 
         Args:
@@ -295,7 +295,7 @@ class MapStagingArea(_BaseStagingArea):
         tensors, indices = self._take("Peek", [as_int64(key)], indices, name)
         return self._values(tensors, indices)
 
-    def get(self, key: Any = None, indices: Any = None, name: str | None = None):
+    def get(self, key: Any = None, indices: Any = None, name: str | None = None) -> Any:
         """Removes and returns components of a key; waits until the element is complete.
 
         Args:
@@ -314,7 +314,7 @@ class MapStagingArea(_BaseStagingArea):
         (found, *tensors), indices = self._take("UnstageNoKey", [], indices, name)
         return self._here([found])[0], self._values(tensors, indices)
 
-    def size(self, name: str | None = None):
+    def size(self, name: str | None = None) -> Any:
         """Returns the number of complete elements.
 
         Args:
@@ -322,7 +322,7 @@ class MapStagingArea(_BaseStagingArea):
         """
         return self._state_op(f"{self._kind}Size", name or f"{self._name}_size")
 
-    def incomplete_size(self, name: str | None = None):
+    def incomplete_size(self, name: str | None = None) -> Any:
         """Returns the number of incomplete elements.
 
         Args:
@@ -331,7 +331,7 @@ class MapStagingArea(_BaseStagingArea):
         name = name or f"{self._name}_incomplete_size"
         return self._state_op(f"{self._kind}IncompleteSize", name)
 
-    def clear(self, name: str | None = None):
+    def clear(self, name: str | None = None) -> Any:
         """Returns an operation that removes all elements.
 
         Args:

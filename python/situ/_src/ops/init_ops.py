@@ -13,7 +13,12 @@ from situ._src.ops.array_ops import constant, ones, zeros
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing takes long to import
-    from situ._src.framework.type_aliases import Any, DTypeLike, ShapeLike
+    from situ._src.framework.type_aliases import (
+        Any,
+        DTypeLike,
+        ShapeLike,
+        TensorLike,
+    )
 
 
 class Initializer:
@@ -136,7 +141,13 @@ class Constant(Initializer):
 
     _TAKES_TENSORS = False  # whether the value may be a tensor or variable
 
-    def __init__(self, value=0, dtype="float32", verify_shape=False, support_partition=False):
+    def __init__(
+        self,
+        value: TensorLike = 0,
+        dtype: DTypeLike = "float32",
+        verify_shape: bool = False,
+        support_partition: bool = False,
+    ):
         super().__init__(dtype)
         self._HAS_PARTITIONS = support_partition
         is_tensor = hasattr(value, "get_shape") and not self._TAKES_TENSORS
@@ -170,7 +181,13 @@ class KerasConstant(Constant):
 
     _TAKES_TENSORS = True
 
-    def __init__(self, value=0, dtype="float32", verify_shape=False, support_partition=True):
+    def __init__(
+        self,
+        value: TensorLike = 0,
+        dtype: DTypeLike = "float32",
+        verify_shape: bool = False,
+        support_partition: bool = True,
+    ):
         super().__init__(value, dtype, verify_shape, support_partition)
 
 
@@ -243,7 +260,12 @@ class VarianceScaling(Initializer):
     output_axes: Any = None
 
     def __init__(
-        self, scale=1.0, mode="fan_in", distribution="truncated_normal", seed=None, dtype="float32"
+        self,
+        scale: float = 1.0,
+        mode: str = "fan_in",
+        distribution: str = "truncated_normal",
+        seed: int | None = None,
+        dtype: DTypeLike = "float32",
     ):
         super().__init__(dtype)
         if scale <= 0:
@@ -341,7 +363,7 @@ _export_aliases()
 class Identity(Initializer):
     """Initializer that returns a multiple of the identity matrix."""
 
-    def __init__(self, gain=1.0, dtype="float32"):
+    def __init__(self, gain: TensorLike = 1.0, dtype: DTypeLike = "float32"):
         super().__init__(dtype)
         self.gain = gain
 
@@ -373,7 +395,7 @@ class Identity(Initializer):
 class UniformUnitScaling(Initializer):
     """Initializer that draws uniform values that keep the scale of the inputs."""
 
-    def __init__(self, factor=1.0, seed=None, dtype="float32"):
+    def __init__(self, factor: float = 1.0, seed: int | None = None, dtype: DTypeLike = "float32"):
         super().__init__(dtype)
         self.factor, self.seed = factor, seed
 

@@ -254,7 +254,9 @@ def adjoint(matrix: TensorLike, name: str | None = None) -> Tensor:
 class Orthogonal(Initializer):
     """An initializer that returns a matrix with orthogonal rows or columns."""
 
-    def __init__(self, gain=1.0, seed=None, dtype="float32"):
+    def __init__(
+        self, gain: TensorLike = 1.0, seed: int | None = None, dtype: DTypeLike = "float32"
+    ):
         super().__init__(dtype)
         self.gain, self.seed = gain, seed
 

@@ -21,7 +21,11 @@ from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing takes long to import
-    from situ._src.framework.type_aliases import Any
+    from situ._src.framework.type_aliases import (
+        Any,
+        DTypeLike,
+        TensorLike,
+    )
 
 
 def key_indices(keys, count, values):
@@ -118,7 +122,13 @@ class StaticHashTable(LookupInterface):
       experimental_is_anonymous: Whether the table has no name by which others find it.
     """
 
-    def __init__(self, initializer, default_value, name=None, experimental_is_anonymous=False):
+    def __init__(
+        self,
+        initializer: Any,
+        default_value: Any,
+        name: str | None = None,
+        experimental_is_anonymous: bool = False,
+    ):
         super().__init__(initializer.key_dtype, initializer.value_dtype)
         self._anonymous, self._name = experimental_is_anonymous, name or "hash_table"
         self._shared_name = initializer._shared_name or unique_name("hash_table")
@@ -142,14 +152,14 @@ class StaticHashTable(LookupInterface):
         return op("HashTableV2", shared_name=self._shared_name, **types, name=self._name)
 
     @property
-    def name(self):
+    def name(self) -> Any:
         """The name of the table: that of its op in a graph, else its shared name."""
         if _situ.current_graph() is None or not hasattr(self._resource_handle, "op"):
             return self._name if self._anonymous else self._shared_name
         return self._resource_handle.op.name.split("/")[-1]
 
     @property
-    def initializer(self):
+    def initializer(self) -> Any:
         """The op that initializes the table."""
         return self._init_op
 
@@ -211,11 +221,11 @@ class HashTable(StaticHashTable):
 
     def __init__(
         self,
-        initializer,
-        default_value,
-        shared_name=None,
-        name=None,
-        experimental_is_anonymous=False,
+        initializer: Any,
+        default_value: Any,
+        shared_name: str | None = None,
+        name: str | None = None,
+        experimental_is_anonymous: bool = False,
     ):
         if isinstance(shared_name, str) and name is None and _situ.current_graph() is None:
             shared_name, name = None, shared_name
@@ -261,7 +271,14 @@ class KeyValueTensorInitializer(TableInitializerBase):
       name: The name of the initializer op.
     """
 
-    def __init__(self, keys, values, key_dtype=None, value_dtype=None, name=None):
+    def __init__(
+        self,
+        keys: Any,
+        values: TensorLike,
+        key_dtype: DTypeLike = None,
+        value_dtype: DTypeLike = None,
+        name: str | None = None,
+    ):
         with init_scope():
             self._keys = convert_to_tensor(keys, key_dtype, name="keys")
             self._values = convert_to_tensor(values, value_dtype, name="values")
@@ -324,15 +341,15 @@ class TextFileInitializer(TableInitializerBase):
 
     def __init__(
         self,
-        filename,
-        key_dtype,
-        key_index,
-        value_dtype,
-        value_index,
-        vocab_size=None,
-        delimiter="\t",
-        name=None,
-        value_index_offset=0,
+        filename: str,
+        key_dtype: DTypeLike,
+        key_index: Any,
+        value_dtype: DTypeLike,
+        value_index: Any,
+        vocab_size: int | None = None,
+        delimiter: str = "\t",
+        name: str | None = None,
+        value_index_offset: int = 0,
     ):
         if not hasattr(filename, "dtype") and not filename:
             raise ValueError("`filename` argument required for tf.lookup.TextFileInitializer")
@@ -492,11 +509,11 @@ class StaticVocabularyTable(BucketTable):
 
     def __init__(
         self,
-        initializer,
-        num_oov_buckets,
-        lookup_key_dtype=None,
-        name=None,
-        experimental_is_anonymous=False,
+        initializer: Any,
+        num_oov_buckets: int,
+        lookup_key_dtype: DTypeLike = None,
+        name: str | None = None,
+        experimental_is_anonymous: bool = False,
     ):
         if num_oov_buckets <= 0:
             raise ValueError("`num_oov_buckets` must be > 0; use StaticHashTable.")

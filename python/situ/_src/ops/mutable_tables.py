@@ -22,7 +22,10 @@ from situ._src.ops.lookup_ops import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing takes long to import
-    from situ._src.framework.type_aliases import Any
+    from situ._src.framework.type_aliases import (
+        Any,
+        DTypeLike,
+    )
 
 
 def _add_dimensions(shape, rank, more):
@@ -187,12 +190,12 @@ class MutableHashTable(MutableTable):
 
     def __init__(
         self,
-        key_dtype,
-        value_dtype,
-        default_value,
-        name="MutableHashTable",
-        checkpoint=True,
-        experimental_is_anonymous=False,
+        key_dtype: DTypeLike,
+        value_dtype: DTypeLike,
+        default_value: Any,
+        name: str | None = "MutableHashTable",
+        checkpoint: bool = True,
+        experimental_is_anonymous: bool = False,
     ):
         super().__init__(
             key_dtype, value_dtype, default_value, name, checkpoint, experimental_is_anonymous
@@ -246,15 +249,15 @@ class DenseHashTable(MutableTable):
 
     def __init__(
         self,
-        key_dtype,
-        value_dtype,
-        default_value,
-        empty_key,
-        deleted_key,
-        initial_num_buckets=None,
-        name="MutableDenseHashTable",
-        checkpoint=True,
-        experimental_is_anonymous=False,
+        key_dtype: DTypeLike,
+        value_dtype: DTypeLike,
+        default_value: Any,
+        empty_key: Any,
+        deleted_key: Any,
+        initial_num_buckets: Any = None,
+        name: str | None = "MutableDenseHashTable",
+        checkpoint: bool = True,
+        experimental_is_anonymous: bool = False,
     ):
         self._reserved, self._buckets = (empty_key, deleted_key), initial_num_buckets
         super().__init__(

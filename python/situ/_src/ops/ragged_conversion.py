@@ -15,6 +15,10 @@ from situ._src.ops.ragged_tensor import RaggedTensor, positive_axis, row_count
 from situ._src.ops.row_partition import check, with_checks
 from situ._src.ops.sparse_ops import SparseTensor, SparseTensorValue
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any, DTypeLike, TensorLike
+
 
 def from_tensor(tensor, lengths, padding, ragged_rank, name, kind):
     """See RaggedTensor.from_tensor."""
@@ -337,20 +341,20 @@ def set_shape(rt, shape):
 
 @export("python.ops.ragged.ragged_conversion_ops.from_tensor")
 def _from_tensor(
-    tensor,
-    lengths=None,
-    padding=None,
-    ragged_rank=1,
-    row_splits_dtype="int64",
-    name=None,
-):
+    tensor: TensorLike,
+    lengths: list | None = None,
+    padding: Any = None,
+    ragged_rank: int = 1,
+    row_splits_dtype: DTypeLike = "int64",
+    name: str | None = None,
+) -> Any:
     if hasattr(tensor, "with_flat_values"):
         return tensor
     return RaggedTensor.from_tensor(tensor, lengths, padding, ragged_rank, name, row_splits_dtype)
 
 
 @export("python.ops.ragged.ragged_conversion_ops.to_tensor")
-def _to_tensor(rt_input, default_value=None, name=None):
+def _to_tensor(rt_input: Any, default_value: Any = None, name: str | None = None) -> Any:
     if not hasattr(rt_input, "with_flat_values"):
         return convert_to_tensor(rt_input, name=name)
     return rt_input.to_tensor(default_value, name)

@@ -11,6 +11,10 @@ from situ._src.ops.ragged_reduce import reduce, segment
 from situ._src.ops.ragged_tensor import RaggedTensor, positive_axis, to_ragged
 from situ._src.ops.row_partition import check, with_checks
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any, Axis, TensorLike
+
 # Matrix products
 
 
@@ -141,7 +145,13 @@ def softmax(logits, axis=None, name=None, dim=None):
 
 
 @export("python.ops.ragged.ragged_math_ops.ragged_cumsum")
-def cumsum(x, axis=0, exclusive=False, reverse=False, name=None):
+def cumsum(
+    x: TensorLike,
+    axis: Axis = 0,
+    exclusive: bool = False,
+    reverse: bool = False,
+    name: str | None = None,
+) -> Any:
     """Computes cumulative sums; see `tf.math.cumsum`."""
     flags = dict(exclusive=exclusive, reverse=reverse)
     with scope(name, "RaggedCumSum"):
@@ -214,7 +224,9 @@ for _name in ("Sum", "Prod", "Min", "Max"):
 
 
 @export("python.ops.ragged.ragged_math_ops.segment_mean")
-def segment_mean(data, segment_ids, num_segments, name=None):
+def segment_mean(
+    data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: str | None = None
+) -> Any:
     """Computes the mean of the rows of each segment; see `tf.math.unsorted_segment_mean`."""
     with scope(name, "RaggedSegmentMean"):
         data = to_ragged(data)
@@ -223,7 +235,9 @@ def segment_mean(data, segment_ids, num_segments, name=None):
 
 
 @export("python.ops.ragged.ragged_math_ops.segment_sqrt_n")
-def segment_sqrt_n(data, segment_ids, num_segments, name=None):
+def segment_sqrt_n(
+    data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: str | None = None
+) -> Any:
     """Divides the sum of each segment by the square root of the number of its rows; see
     `tf.math.unsorted_segment_sqrt_n`."""
     with scope(name, "RaggedSegmentSqrtN"):
@@ -264,7 +278,9 @@ stateless_dropout = dropout_of(lambda: _nn_norm().stateless_dropout)
 
 
 @export("python.ops.ragged.ragged_where_op.where_v2")
-def where(condition, x=None, y=None, name=None):
+def where(
+    condition: TensorLike, x: TensorLike = None, y: TensorLike = None, name: str | None = None
+) -> Any:
     """Selects elements of tensors that are broadcast to one shape; see `tf.where`."""
     from situ._src.ops.dynamic_ragged_shape import DynamicRaggedShape
     from situ._src.ops.ragged_broadcast import broadcast_shapes, broadcast_to
@@ -275,7 +291,7 @@ def where(condition, x=None, y=None, name=None):
         tensors = [to_ragged(t) for t in (condition, x, y)]
         if not any(isinstance(t, RaggedTensor) for t in tensors):
             return op("SelectV2", *tensors)
-        shape = None
+        shape: Any = None
         for tensor in tensors:
             own = DynamicRaggedShape.from_tensor(tensor)
             shape = own if shape is None else broadcast_shapes(shape, own)[0]
@@ -290,7 +306,9 @@ def where(condition, x=None, y=None, name=None):
 
 
 @export("python.ops.ragged.ragged_where_op.where")
-def where_v1(condition, x=None, y=None, name=None):
+def where_v1(
+    condition: TensorLike, x: TensorLike = None, y: TensorLike = None, name: str | None = None
+) -> Any:
     """Selects elements of tensors of one shape, or rows by a vector; see `tf.compat.v1.where`."""
     if x is None or y is None:
         return _true_places(condition, x, y, name)

@@ -15,7 +15,12 @@ from situ._src.ops.row_partition import check, constant_value, with_checks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing takes long to import
-    from situ._src.framework.type_aliases import Any
+    from situ._src.framework.type_aliases import (
+        Any,
+        Axis,
+        DTypeLike,
+        TensorLike,
+    )
 
 
 # Splits
@@ -192,7 +197,15 @@ def dynamic_partition(data, partitions, num_partitions, name=None):
 
 
 @export("python.ops.ragged.ragged_array_ops.ragged_one_hot")
-def one_hot(indices, depth, on_value=None, off_value=None, axis=None, dtype=None, name=None):
+def one_hot(
+    indices: TensorLike,
+    depth: int,
+    on_value: TensorLike = None,
+    off_value: TensorLike = None,
+    axis: Axis = None,
+    dtype: DTypeLike = None,
+    name: str | None = None,
+) -> Any:
     """Encodes the values of a ragged tensor; see `tf.one_hot`.
 
     Raises:

@@ -19,7 +19,13 @@ from situ._src.ops.row_partition import RowPartition, check, convert_partition
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing takes long to import
-    from situ._src.framework.type_aliases import Any, Axis, DTypeLike, ShapeLike
+    from situ._src.framework.type_aliases import (
+        Any,
+        Axis,
+        DTypeLike,
+        ShapeLike,
+        TensorLike,
+    )
 
 _MISMATCH = (
     "Input RaggedTensors have mismatched row_splits dtypes; use "
@@ -127,7 +133,7 @@ def convert_to_tensor_or_ragged_tensor(
 
 
 @export("python.ops.ragged.ragged_tensor.is_ragged")
-def is_ragged(value) -> bool:
+def is_ragged(value: TensorLike) -> bool:
     """Returns whether a value is a ragged tensor or the value of one."""
     return isinstance(value, (RaggedTensor, RaggedTensorValue))
 
@@ -153,9 +159,11 @@ class RaggedTensor:
     """A tensor with rows of different lengths: `values[row_splits[i]:row_splits[i + 1]]` is row i.
     Values may be ragged, too."""
 
+    _row_partition: RowPartition
+
     __array_priority__ = 100
 
-    def __init__(self, values, internal=False, row_partition=None):
+    def __init__(self, values: TensorLike, internal: bool = False, row_partition: Any = None):
         if not internal:
             raise ValueError(
                 "RaggedTensor constructor is private; please use one of the factory methods "
@@ -210,7 +218,7 @@ class RaggedTensor:
         return cls(values, True, row_partition)
 
     @classmethod
-    def of_splits(cls, values, row_splits):
+    def of_splits(cls, values: TensorLike, row_splits: Any) -> Any:
         """Creates a ragged tensor from row splits that are known to be valid."""
         return cls(values, True, RowPartition.from_row_splits(row_splits, validate=False))
 

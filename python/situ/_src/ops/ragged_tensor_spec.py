@@ -10,6 +10,16 @@ from situ._src.framework.tensor import Tensor
 from situ._src.framework.type_spec import TensorSpec, TypeSpec, spec_of
 from situ._src.ops.ragged_tensor import RaggedTensor, to_ragged
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import (
+        Any,
+        DTypeLike,
+        Sequence,
+        ShapeLike,
+        TensorLike,
+    )
+
 
 @export("RaggedTensorSpec")
 class RaggedTensorSpec(TypeSpec):
@@ -25,11 +35,11 @@ class RaggedTensorSpec(TypeSpec):
 
     def __init__(
         self,
-        shape=None,
-        dtype="float32",
-        ragged_rank=None,
-        row_splits_dtype="int64",
-        flat_values_spec=None,
+        shape: ShapeLike = None,
+        dtype: DTypeLike = "float32",
+        ragged_rank: int | None = None,
+        row_splits_dtype: DTypeLike = "int64",
+        flat_values_spec: Any = None,
     ):
         if flat_values_spec is not None:
             dtype = flat_values_spec.dtype if dtype is None else dtype
@@ -57,7 +67,7 @@ class RaggedTensorSpec(TypeSpec):
     value_type = property(lambda s: RaggedTensor if s.ragged_rank > 0 else Tensor)
 
     @classmethod
-    def from_value(cls, value) -> RaggedTensorSpec:
+    def from_value(cls, value: TensorLike) -> RaggedTensorSpec:
         """Returns the spec of a ragged tensor or RaggedTensorValue.
 
         Raises:
@@ -77,7 +87,7 @@ class RaggedTensorSpec(TypeSpec):
     def _matches(self, other):
         return type(other) is type(self) and other._key() == self._key()
 
-    def is_compatible_with(self, spec_or_value) -> bool:
+    def is_compatible_with(self, spec_or_value: Any) -> bool:
         """Returns whether a value, or every value of another spec, can match this spec.
 
         Args:
@@ -88,13 +98,13 @@ class RaggedTensorSpec(TypeSpec):
             return other.dtype == self.dtype and self.shape.is_compatible_with(other.shape)
         return self._matches(other) and self.shape.is_compatible_with(other.shape)
 
-    def is_subtype_of(self, other) -> bool:
+    def is_subtype_of(self, other: Any) -> bool:
         """Returns whether every value of this spec is one of the other's."""
         return self._matches(other) and (
             other.shape.most_specific_compatible_shape(self.shape) == other.shape
         )
 
-    def most_specific_common_supertype(self, others):
+    def most_specific_common_supertype(self, others: Sequence) -> Any:
         """Returns the narrowest spec that includes this one and the others, or None."""
         shape = self.shape
         for other in others:

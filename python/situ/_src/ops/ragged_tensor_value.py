@@ -9,7 +9,10 @@ from situ._src.framework.api import export
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing takes long to import
-    from situ._src.framework.type_aliases import Any
+    from situ._src.framework.type_aliases import (
+        Any,
+        TensorLike,
+    )
 
 
 @export(v1="ragged.RaggedTensorValue")
@@ -27,7 +30,7 @@ class RaggedTensorValue:
 
     _situ_leaf_ = True
 
-    def __init__(self, values, row_splits):
+    def __init__(self, values: TensorLike, row_splits: Any):
         is_array = isinstance(row_splits, (numpy.ndarray, numpy.generic))
         if (
             not is_array

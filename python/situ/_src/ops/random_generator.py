@@ -105,7 +105,7 @@ def _sizes(shape):
 class Generator:
     """A random number generator with its own state; each call advances it."""
 
-    def __init__(self, copy_from=None, state=None, alg=None):
+    def __init__(self, copy_from: Any = None, state: Any = None, alg: str | None = None):
         if (copy_from is None) == (state is None):
             raise ValueError(
                 "Generator needs copy_from, or state and alg, and not both; "

@@ -116,13 +116,13 @@ class RowPartition:
 
     def __init__(
         self,
-        row_splits,
-        row_lengths=None,
-        value_rowids=None,
-        nrows=None,
-        uniform_row_length=None,
-        nvals=None,
-        internal=False,
+        row_splits: Any,
+        row_lengths: Any = None,
+        value_rowids: Any = None,
+        nrows: Any = None,
+        uniform_row_length: int | None = None,
+        nvals: int | None = None,
+        internal: object = None,
     ):
         if internal is not _KEY:
             raise ValueError(
@@ -485,14 +485,14 @@ class RowPartition:
         }
         return RowPartition(**parts, internal=_KEY)
 
-    def with_dependencies(self, checks) -> Any:
+    def with_dependencies(self, checks: list) -> Any:
         """Returns the partition whose row splits are computed after other operations."""
         if not checks:
             return self
         parts = {name: getattr(self, "_" + name) for name in _CACHED}
         return RowPartition(with_checks(checks, self._row_splits), **parts, internal=_KEY)
 
-    def copy(self, **changes) -> Any:
+    def copy(self, **changes: Any) -> Any:
         """Returns the partition with other cached encodings."""
         parts = {name: getattr(self, "_" + name) for name in ("row_splits", *_CACHED)}
         return RowPartition(**{**parts, **changes}, internal=_KEY)
@@ -510,7 +510,7 @@ class RowPartition:
         return RowPartitionSpec.from_value(self)
 
     @classmethod
-    def of_splits(cls, row_splits, uniform_row_length=None) -> Any:
+    def of_splits(cls, row_splits: Any, uniform_row_length: int | None = None) -> Any:
         """Creates a partition from row splits that are known to be valid.
 
         Args:

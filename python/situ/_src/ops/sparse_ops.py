@@ -36,7 +36,7 @@ if TYPE_CHECKING:  # typing takes long to import
 class SparseTensor:
     """A tensor given by the indices and values of its nonzero elements and its dense shape."""
 
-    def __init__(self, indices, values, dense_shape):
+    def __init__(self, indices: TensorLike, values: TensorLike, dense_shape: TensorLike):
         self.indices = convert_to_tensor(indices, "int64", name="indices")
         self.values = convert_to_tensor(values, name="values")
         self.dense_shape = convert_to_tensor(dense_shape, "int64", name="dense_shape")

@@ -2,12 +2,22 @@
 """tensor_array_spec.py: tf.TensorArraySpec, and TensorArrays as components of elements of data
 sets."""
 
+from __future__ import annotations
+
 from situ._src.framework import tensor_shape
 from situ._src.framework.api import OPS, export
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.type_spec import TensorSpec, TypeSpec
 from situ._src.ops import tensor_array_ops
 from situ._src.ops.array_ops import convert_to_tensor
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import (
+        Any,
+        DTypeLike,
+        Sequence,
+    )
 
 
 @export("TensorArraySpec")
@@ -21,25 +31,32 @@ class TensorArraySpec(TypeSpec):
       infer_shape: whether all elements must have the same shape.
     """
 
-    def __init__(self, element_shape=None, dtype="float32", dynamic_size=False, infer_shape=True):
+    def __init__(
+        self,
+        element_shape: Any = None,
+        dtype: DTypeLike = "float32",
+        dynamic_size: bool = False,
+        infer_shape: bool = True,
+    ):
         self._element_shape, self.dtype = tensor_shape.as_shape(element_shape), as_dtype(dtype)
         self._dynamic_size, self._infer_shape = bool(dynamic_size), bool(infer_shape)
 
     shape = tensor_shape.as_shape([])  # of the handle
 
     @property
-    def value_type(self):
+    def value_type(self) -> Any:
         """The class tf.TensorArray."""
         return tensor_array_ops.TensorArray
 
     @classmethod
-    def from_value(cls, value):
+    def from_value(cls, value: Any) -> Any:
         """Returns the spec of a TensorArray."""
         if not isinstance(value, tensor_array_ops.TensorArray):
             raise TypeError(f"Expected value to be a TensorArray, but got: `{type(value)}`.")
-        return cls(value.element_shape, value.dtype, value.dynamic_size, value._infer)
+        array: Any = value
+        return cls(array.element_shape, array.dtype, array.dynamic_size, array._infer)
 
-    def is_compatible_with(self, spec_or_value):
+    def is_compatible_with(self, spec_or_value: Any) -> Any:
         """Returns whether a TensorArray, or every one of another spec, can match this spec."""
         other = spec_or_value
         if not isinstance(other, TypeSpec):
@@ -53,7 +70,7 @@ class TensorArraySpec(TypeSpec):
     def _matches(self, other):
         return isinstance(other, TensorArraySpec) and self.dtype == other.dtype
 
-    def most_specific_common_supertype(self, others):
+    def most_specific_common_supertype(self, others: Sequence) -> Any:
         """Returns the narrowest spec that includes this one and the others, or None."""
         shape = self._element_shape
         for other in others:

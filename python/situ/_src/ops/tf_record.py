@@ -89,7 +89,9 @@ def compression_type_of(options):
 class TFRecordWriter:
     """Writes records with checksums to a file."""
 
-    def __init__(self, path, options=None):
+    _file: Any
+
+    def __init__(self, path: str, options: Any = None):
         kind, self._compressor = compression_type_of(options), None
         self._path = path
         with errors.convert_os_errors(path):

@@ -61,7 +61,14 @@ class IdTableWithHashBuckets(BucketTable):
       key_dtype: The type of the keys; by default that of `table`.
     """
 
-    def __init__(self, table, num_oov_buckets, hasher_spec=FastHashSpec, name=None, key_dtype=None):
+    def __init__(
+        self,
+        table: Any,
+        num_oov_buckets: int,
+        hasher_spec: Any = FastHashSpec,
+        name: str | None = None,
+        key_dtype: DTypeLike = None,
+    ):
         if table is None and num_oov_buckets <= 0:
             raise ValueError("`oov_buckets` must be > 0 if no `table` is supplied.")
         super().__init__(table, num_oov_buckets, key_dtype)
@@ -326,13 +333,13 @@ class TextFileIdTableInitializer(TextFileInitializer):
 
     def __init__(
         self,
-        filename,
-        key_column_index=TextFileIndex.WHOLE_LINE,
-        value_column_index=TextFileIndex.LINE_NUMBER,
-        vocab_size=None,
-        delimiter="\t",
-        name="text_file_id_table_init",
-        key_dtype="string",
+        filename: str,
+        key_column_index: Any = TextFileIndex.WHOLE_LINE,
+        value_column_index: Any = TextFileIndex.LINE_NUMBER,
+        vocab_size: int | None = None,
+        delimiter: str = "\t",
+        name: str | None = "text_file_id_table_init",
+        key_dtype: DTypeLike = "string",
     ):
         super().__init__(
             filename,
@@ -352,12 +359,12 @@ class TextFileStringTableInitializer(TextFileInitializer):
 
     def __init__(
         self,
-        filename,
-        key_column_index=TextFileIndex.LINE_NUMBER,
-        value_column_index=TextFileIndex.WHOLE_LINE,
-        vocab_size=None,
-        delimiter="\t",
-        name="text_file_string_table_init",
+        filename: str,
+        key_column_index: Any = TextFileIndex.LINE_NUMBER,
+        value_column_index: Any = TextFileIndex.WHOLE_LINE,
+        vocab_size: int | None = None,
+        delimiter: str = "\t",
+        name: str | None = "text_file_string_table_init",
     ):
         super().__init__(
             filename,

@@ -15,6 +15,10 @@ from situ._src.profiler import report, step_stats, views
 from situ._src.profiler.node_stats import add_times, read_graph, read_step
 from situ._src.profiler.option_builder import FIELDS, ProfileOptionBuilder, as_text, complete
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any
+
 V1["profiler.GraphNodeProto"] = GraphNodeProto = message_class("tensorflow.tfprof.GraphNodeProto")
 V1["profiler.MultiGraphNodeProto"] = MultiGraphNodeProto = message_class(
     "tensorflow.tfprof.MultiGraphNodeProto"
@@ -128,7 +132,13 @@ def _show(graph, steps, log, view, options):
     "python.profiler.model_analyzer.profile",
     v1=("profiler.profile", "contrib.tfprof.model_analyzer.profile"),
 )
-def profile(graph=None, run_meta=None, op_log=None, cmd="scope", options=None):
+def profile(
+    graph: Any = None,
+    run_meta: Any = None,
+    op_log: Any = None,
+    cmd: str = "scope",
+    options: Any = None,
+) -> Any:
     """Prints the parameters and float operations of a graph, and the times and memory of a
     traced run; returns them as a message: total_parameters, total_float_ops, children."""
     if options is None:
@@ -144,8 +154,12 @@ def profile(graph=None, run_meta=None, op_log=None, cmd="scope", options=None):
 
 @export(v1="contrib.tfprof.model_analyzer.print_model_analysis")
 def print_model_analysis(
-    graph, run_meta=None, op_log=None, tfprof_cmd="scope", tfprof_options=None
-):
+    graph: Any,
+    run_meta: Any = None,
+    op_log: Any = None,
+    tfprof_cmd: str = "scope",
+    tfprof_options: Any = None,
+) -> Any:
     """Profiles a graph: the name of tf.profiler.profile in the first versions."""
     return profile(graph, run_meta, op_log, tfprof_cmd, tfprof_options)
 
@@ -157,29 +171,31 @@ def print_model_analysis(
 class Profiler:
     """Profiles of a graph over several traced steps."""
 
-    def __init__(self, graph=None, op_log=None):
+    _steps: dict
+
+    def __init__(self, graph: Any = None, op_log: Any = None):
         self._graph = get_default_graph() if graph is None else graph
         self._log, self._steps = op_log, {}
 
-    def add_step(self, step, run_meta):
+    def add_step(self, step: Any, run_meta: Any) -> None:
         """Adds the RunMetadata of a step."""
         self._steps[int(step)] = run_meta
 
     def _profile(self, view, options):
         return _show(self._graph, self._steps, self._log, view, options)
 
-    def profile_name_scope(self, options):
+    def profile_name_scope(self, options: Any) -> Any:
         """Profiles by name scope."""
         return self._profile("scope", options)
 
-    def profile_graph(self, options):
+    def profile_graph(self, options: Any) -> Any:
         """Profiles by the dependencies of operations."""
         return self._profile("graph", options)
 
-    def profile_operations(self, options):
+    def profile_operations(self, options: Any) -> Any:
         """Profiles by op."""
         return self._profile("op", options)
 
-    def profile_python(self, options):
+    def profile_python(self, options: Any) -> Any:
         """Raises an error: situ does not record the source lines of operations."""
         return self._profile("code", options)

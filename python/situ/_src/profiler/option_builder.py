@@ -7,6 +7,10 @@ import copy
 
 from situ._src.framework.api import V1, export
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any
+
 TRAINABLE = "_trainable_variables"  # the type of operations that hold trainable variables
 FIELDS = {
     "bytes": "requested_bytes",
@@ -53,7 +57,7 @@ def _options(**kwargs):
 class ProfileOptionBuilder:
     """Builds the options of a profile: methods that change options, then build()."""
 
-    def __init__(self, options=None):
+    def __init__(self, options: Any = None):
         self._options = (
             copy.deepcopy(options)
             if options is not None
@@ -61,25 +65,25 @@ class ProfileOptionBuilder:
         )
 
     @staticmethod
-    def trainable_variables_parameter():
+    def trainable_variables_parameter() -> Any:
         """Returns options for the number of parameters of the trainable variables."""
         return _options(account_type_regexes=[TRAINABLE], select=["params"])
 
     @staticmethod
-    def float_operation():
+    def float_operation() -> Any:
         """Returns options for the number of float operations."""
         return _options(min_float_ops=1, order_by="float_ops", select=["float_ops"])
 
     @staticmethod
     def time_and_memory(
-        min_micros=1,
-        min_bytes=1,
-        min_accelerator_micros=0,
-        min_cpu_micros=0,
-        min_peak_bytes=0,
-        min_residual_bytes=0,
-        min_output_bytes=0,
-    ):
+        min_micros: int = 1,
+        min_bytes: int = 1,
+        min_accelerator_micros: int = 0,
+        min_cpu_micros: int = 0,
+        min_peak_bytes: int = 0,
+        min_residual_bytes: int = 0,
+        min_output_bytes: int = 0,
+    ) -> Any:
         """Returns options for the times and output bytes of operations, above these limits."""
         return _options(
             min_bytes=min_bytes,
@@ -93,7 +97,7 @@ class ProfileOptionBuilder:
             select=["micros", "bytes"],
         )
 
-    def build(self):
+    def build(self) -> Any:
         """Returns the options as a dictionary."""
         return copy.deepcopy(self._options)
 
@@ -101,13 +105,17 @@ class ProfileOptionBuilder:
         self._options.update(copy.deepcopy(kwargs))
         return self
 
-    def with_max_depth(self, max_depth):
+    def with_max_depth(self, max_depth: int) -> Any:
         """Limits the depth of the tree; in the view of ops, the number of ops."""
         return self._with(max_depth=max_depth)
 
     def with_min_memory(
-        self, min_bytes=0, min_peak_bytes=0, min_residual_bytes=0, min_output_bytes=0
-    ):
+        self,
+        min_bytes: int = 0,
+        min_peak_bytes: int = 0,
+        min_residual_bytes: int = 0,
+        min_output_bytes: int = 0,
+    ) -> Any:
         """Shows only nodes with at least these numbers of bytes."""
         return self._with(
             min_bytes=min_bytes,
@@ -116,7 +124,9 @@ class ProfileOptionBuilder:
             min_output_bytes=min_output_bytes,
         )
 
-    def with_min_execution_time(self, min_micros=0, min_accelerator_micros=0, min_cpu_micros=0):
+    def with_min_execution_time(
+        self, min_micros: int = 0, min_accelerator_micros: int = 0, min_cpu_micros: int = 0
+    ) -> Any:
         """Shows only nodes with at least these execution times."""
         return self._with(
             min_micros=min_micros,
@@ -124,30 +134,30 @@ class ProfileOptionBuilder:
             min_cpu_micros=min_cpu_micros,
         )
 
-    def with_min_parameters(self, min_params):
+    def with_min_parameters(self, min_params: int) -> Any:
         """Shows only nodes with at least this number of parameters."""
         return self._with(min_params=min_params)
 
-    def with_min_occurrence(self, min_occurrence):
+    def with_min_occurrence(self, min_occurrence: int) -> Any:
         """Shows only ops with at least this number of occurrences."""
         return self._with(min_occurrence=min_occurrence)
 
-    def with_min_float_operations(self, min_float_ops):
+    def with_min_float_operations(self, min_float_ops: int) -> Any:
         """Shows only nodes with at least this number of float operations."""
         return self._with(min_float_ops=min_float_ops)
 
-    def with_accounted_types(self, account_type_regexes):
+    def with_accounted_types(self, account_type_regexes: Any) -> Any:
         """Counts only operations with a type that matches: the op, the device, or the kind of
         variable."""
         return self._with(account_type_regexes=account_type_regexes)
 
     def with_node_names(
         self,
-        start_name_regexes=None,
-        show_name_regexes=None,
-        hide_name_regexes=None,
-        trim_name_regexes=None,
-    ):
+        start_name_regexes: Any = None,
+        show_name_regexes: Any = None,
+        hide_name_regexes: Any = None,
+        trim_name_regexes: Any = None,
+    ) -> Any:
         """Selects nodes by name: where the tree starts, which nodes are shown or hidden, and
         where it ends."""
         kwargs = {
@@ -158,36 +168,36 @@ class ProfileOptionBuilder:
         }
         return self._with(**{k: v for k, v in kwargs.items() if v is not None})
 
-    def account_displayed_op_only(self, is_true):
+    def account_displayed_op_only(self, is_true: bool) -> Any:
         """Sets whether totals include only the displayed nodes."""
         return self._with(account_displayed_op_only=is_true)
 
-    def with_empty_output(self):
+    def with_empty_output(self) -> Any:
         """Prints nothing."""
         return self._with(output="none")
 
-    def with_stdout_output(self):
+    def with_stdout_output(self) -> Any:
         return self._with(output="stdout")
 
-    def with_file_output(self, outfile):
+    def with_file_output(self, outfile: Any) -> Any:
         return self._with(output=f"file:outfile={outfile}")
 
-    def with_timeline_output(self, timeline_file):
+    def with_timeline_output(self, timeline_file: Any) -> Any:
         """Writes a trace of a step for chrome://tracing: timeline_file_STEP."""
         return self._with(output=f"timeline:outfile={timeline_file}")
 
-    def with_pprof_output(self, pprof_file):
+    def with_pprof_output(self, pprof_file: Any) -> Any:
         return self._with(output=f"pprof:outfile={pprof_file}")
 
-    def order_by(self, attribute):
+    def order_by(self, attribute: Any) -> Any:
         """Sets the order of nodes: by name, or a field, the largest first."""
         return self._with(order_by=attribute)
 
-    def select(self, attributes):
+    def select(self, attributes: Any) -> Any:
         """Sets the fields to print."""
         return self._with(select=attributes)
 
-    def with_step(self, step):
+    def with_step(self, step: Any) -> Any:
         """Selects the step whose times are printed; -1: the mean of all steps."""
         return self._with(step=step)
 

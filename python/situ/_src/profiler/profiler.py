@@ -15,6 +15,10 @@ from situ._src.framework import errors, logs
 from situ._src.framework.api import export
 from situ._src.profiler import trace_recorder
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any
+
 _lock = threading.Lock()
 _state: dict = {"recording": None, "logdir": None, "spans": []}
 
@@ -31,7 +35,11 @@ class ProfilerOptions:
     """
 
     def __init__(
-        self, host_tracer_level=2, python_tracer_level=0, device_tracer_level=1, delay_ms=None
+        self,
+        host_tracer_level: int = 2,
+        python_tracer_level: int = 0,
+        device_tracer_level: int = 1,
+        delay_ms: float | None = None,
     ):
         self.host_tracer_level, self.python_tracer_level = host_tracer_level, python_tracer_level
         self.device_tracer_level, self.delay_ms = device_tracer_level, delay_ms
@@ -121,7 +129,7 @@ class Profile:
       options: a ProfilerOptions.
     """
 
-    def __init__(self, logdir, options=None):
+    def __init__(self, logdir: str, options: Any = None):
         self._logdir, self._options = logdir, options
 
     def __enter__(self):
@@ -141,10 +149,10 @@ class Trace:
       **kwargs: metadata to show with it.
     """
 
-    def __init__(self, name, **kwargs):
+    def __init__(self, name: str, **kwargs: Any):
         self._name, self._metadata, self._start = name, dict(kwargs), 0
 
-    def set_metadata(self, **kwargs):
+    def set_metadata(self, **kwargs: Any) -> None:
         """Adds metadata to the span."""
         self._metadata.update(kwargs)
 
@@ -177,13 +185,18 @@ def start_server(port: int) -> None:
 
 @export("profiler.experimental.client.trace")
 def client_trace(
-    service_addr, logdir, duration_ms, worker_list="", num_tracing_attempts=3, options=None
-):
+    service_addr: Any,
+    logdir: str,
+    duration_ms: float,
+    worker_list: str = "",
+    num_tracing_attempts: int = 3,
+    options: Any = None,
+) -> Any:
     """Raises UnimplementedError: there is no profiler server to ask."""
     raise errors.UnimplementedError(None, None, _NO_SERVER)
 
 
 @export("profiler.experimental.client.monitor")
-def client_monitor(service_addr, duration_ms, level=1):
+def client_monitor(service_addr: Any, duration_ms: float, level: Any = 1) -> Any:
     """Raises UnimplementedError: there is no profiler server to ask."""
     raise errors.UnimplementedError(None, None, _NO_SERVER)

@@ -19,6 +19,10 @@ from situ._src.framework.message_classes import DecodeError, ParseError, message
 from situ._src.framework.tensor import GraphTensor, constant_value
 from situ._src.framework.tensor_shape import as_shape
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import TensorLike
+
 _FILE, _MAIN_OP = "saved_model.pb", "saved_model_main_op"
 _VARIABLES, _ASSETS = os.path.join("variables", "variables"), "assets"
 _CONSTANTS: dict[str, dict] = {
@@ -80,7 +84,7 @@ V1["TensorInfo"] = TensorInfo
 
 
 @_exported("utils", "build_tensor_info")
-def build_tensor_info(tensor) -> Any:
+def build_tensor_info(tensor: TensorLike) -> Any:
     """Returns the TensorInfo of a tensor.
 
     Args:
@@ -94,7 +98,9 @@ def build_tensor_info(tensor) -> Any:
 
 
 @_exported("utils", "get_tensor_from_tensor_info")
-def get_tensor_from_tensor_info(tensor_info, graph=None, import_scope=None):
+def get_tensor_from_tensor_info(
+    tensor_info: Any, graph: Any = None, import_scope: str | None = None
+) -> Any:
     """Returns the tensor of a TensorInfo.
 
     Args:
@@ -107,7 +113,9 @@ def get_tensor_from_tensor_info(tensor_info, graph=None, import_scope=None):
 
 
 @_exported("signature_def_utils", "build_signature_def")
-def build_signature_def(inputs=None, outputs=None, method_name=None) -> Any:
+def build_signature_def(
+    inputs: TensorLike = None, outputs: Any = None, method_name: Any = None
+) -> Any:
     """Creates a SignatureDef.
 
     Args:
@@ -130,7 +138,7 @@ def _signature(kind, inputs, outputs):
 
 
 @_exported("signature_def_utils", "predict_signature_def")
-def predict_signature_def(inputs, outputs) -> Any:
+def predict_signature_def(inputs: TensorLike, outputs: Any) -> Any:
     """Creates a signature for prediction.
 
     Args:
@@ -144,7 +152,7 @@ def predict_signature_def(inputs, outputs) -> Any:
 
 
 @_exported("signature_def_utils", "classification_signature_def")
-def classification_signature_def(examples, classes, scores) -> Any:
+def classification_signature_def(examples: Any, classes: Any, scores: TensorLike) -> Any:
     """Creates a signature for classification.
 
     Args:
@@ -159,7 +167,7 @@ def classification_signature_def(examples, classes, scores) -> Any:
 
 
 @_exported("signature_def_utils", "regression_signature_def")
-def regression_signature_def(examples, predictions) -> Any:
+def regression_signature_def(examples: Any, predictions: TensorLike) -> Any:
     """Creates a signature for regression.
 
     Args:
@@ -170,7 +178,7 @@ def regression_signature_def(examples, predictions) -> Any:
 
 
 @_exported("signature_def_utils", "is_valid_signature")
-def is_valid_signature(signature_def) -> bool:
+def is_valid_signature(signature_def: Any) -> bool:
     """Returns whether a signature has inputs and outputs.
 
     Args:
@@ -211,7 +219,9 @@ class SavedModelBuilder:
       AssertionError: the directory is not empty.
     """
 
-    def __init__(self, export_dir):
+    _assets: dict
+
+    def __init__(self, export_dir: str):
         self._folder = os.fsdecode(export_dir)
         if os.path.isdir(self._folder) and os.listdir(self._folder):
             raise AssertionError(
@@ -225,15 +235,15 @@ class SavedModelBuilder:
 
     def add_meta_graph(
         self,
-        tags,
-        signature_def_map=None,
-        assets_collection=None,
-        legacy_init_op=None,
-        clear_devices=False,
-        main_op=None,
-        strip_default_attrs=False,
-        saver=None,
-    ):
+        tags: Any,
+        signature_def_map: Any = None,
+        assets_collection: Any = None,
+        legacy_init_op: Any = None,
+        clear_devices: bool = False,
+        main_op: Any = None,
+        strip_default_attrs: bool = False,
+        saver: Any = None,
+    ) -> None:
         """Adds another graph over the same variables.
 
         Args:
@@ -262,16 +272,16 @@ class SavedModelBuilder:
 
     def add_meta_graph_and_variables(
         self,
-        sess,
-        tags,
-        signature_def_map=None,
-        assets_collection=None,
-        legacy_init_op=None,
-        clear_devices=False,
-        main_op=None,
-        strip_default_attrs=False,
-        saver=None,
-    ):
+        sess: Any,
+        tags: Any,
+        signature_def_map: Any = None,
+        assets_collection: Any = None,
+        legacy_init_op: Any = None,
+        clear_devices: bool = False,
+        main_op: Any = None,
+        strip_default_attrs: bool = False,
+        saver: Any = None,
+    ) -> None:
         """Adds the graph of a session and the values of its variables.
 
         Args:
@@ -391,7 +401,13 @@ def read(folder: Any) -> Any:
 
 
 @export(v1=("saved_model.loader.load", "python.saved_model.loader.load", "saved_model.load"))
-def load(sess, tags=None, export_dir=None, import_scope=None, **saver_kwargs):
+def load(
+    sess: Any,
+    tags: Any = None,
+    export_dir: Any = None,
+    import_scope: str | None = None,
+    **saver_kwargs: Any,
+) -> Any:
     """Loads a saved graph into a session and restores its variables.
 
     Args:
@@ -446,7 +462,7 @@ def _run_main_op(sess, meta_graph_def, folder, import_scope):
 
 
 @_exported("loader", "maybe_saved_model_directory")
-def maybe_saved_model_directory(export_dir) -> bool:
+def maybe_saved_model_directory(export_dir: str) -> bool:
     """Returns whether a directory contains a saved model.
 
     Args:
@@ -459,7 +475,9 @@ def maybe_saved_model_directory(export_dir) -> bool:
 
 
 @export(v1=("saved_model.simple_save", "python.saved_model.simple_save.simple_save"))
-def simple_save(session, export_dir, inputs, outputs, legacy_init_op=None):
+def simple_save(
+    session: Any, export_dir: str, inputs: TensorLike, outputs: Any, legacy_init_op: Any = None
+) -> None:
     """Saves the graph of a session with one signature for serving.
 
     Args:
@@ -480,7 +498,7 @@ def simple_save(session, export_dir, inputs, outputs, legacy_init_op=None):
 
 
 @export(v1=("saved_model.main_op.main_op", "python.saved_model.main_op.main_op"))
-def main_op():
+def main_op() -> Any:
     """Returns an operation that initializes local variables and tables of a loaded graph."""
     from situ._src.ops.array_ops import group
 
@@ -492,8 +510,13 @@ def main_op():
 
 @export(v1=("contrib.predictor.from_saved_model",))
 def from_saved_model(
-    export_dir, signature_def_key=None, signature_def=None, tags=None, graph=None, config=None
-):
+    export_dir: str,
+    signature_def_key: Any = None,
+    signature_def: Any = None,
+    tags: Any = None,
+    graph: Any = None,
+    config: Any = None,
+) -> Any:
     """Loads a saved model as a callable.
 
     Args:

@@ -21,6 +21,10 @@ from situ._src.ops.array_ops import concat, convert_to_tensor, op
 from situ._src.saved_model.save import BYTES, COMPOSITE_SPECS, FILE, LENGTHS
 from situ._src.variables.variable import variable as make_variable
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any
+
 _leaves = nest.COMPOSITES.flatten
 
 
@@ -377,7 +381,7 @@ def _check_tags(folder, saved, tags):
 
 
 @export(v1="saved_model.load_v2", v2=("saved_model.load", "saved_model.experimental.load"))
-def load(export_dir, tags=None, options=None):
+def load(export_dir: str, tags: Any = None, options: Any = None) -> Any:
     """Loads an object that tf.saved_model.save or a Keras model wrote.
 
     Args:
@@ -421,7 +425,7 @@ def load(export_dir, tags=None, options=None):
 
 
 @export("saved_model.contains_saved_model")
-def contains_saved_model(export_dir) -> bool:
+def contains_saved_model(export_dir: str) -> bool:
     """Returns whether a directory contains a saved model.
 
     Args:

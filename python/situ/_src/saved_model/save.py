@@ -23,6 +23,10 @@ from situ._src.ops.array_ops import convert_to_tensor, op
 from situ._src.ops.ragged_tensor_spec import RaggedTensorSpec
 from situ._src.variables.variable import Variable
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any
+
 FORMAT, FILE = "situ saved_model 1", "saved_model.safetensors"
 DEFAULT_SERVING = "serving_default"
 COMPOSITE_SPECS = {
@@ -276,7 +280,7 @@ def _serves(outputs):
 
 
 @export("saved_model.save", v2="saved_model.experimental.save")
-def save(obj, export_dir, signatures=None, options=None):
+def save(obj: Any, export_dir: str, signatures: Any = None, options: Any = None) -> None:
     """Writes the variables of an object, and its functions as far as they were traced.
 
     Args:
@@ -403,17 +407,17 @@ class SaveOptions:
 
     def __init__(
         self,
-        namespace_whitelist=None,
-        save_debug_info=False,
-        function_aliases=None,
-        experimental_debug_stripper=False,
-        experimental_io_device=None,
-        experimental_variable_policy=None,
-        experimental_custom_gradients=True,
-        experimental_image_format=False,
-        experimental_skip_saver=False,
-        experimental_sharding_callback=None,
-        extra_tags=None,
+        namespace_whitelist: Any = None,
+        save_debug_info: bool = False,
+        function_aliases: Any = None,
+        experimental_debug_stripper: bool = False,
+        experimental_io_device: Any = None,
+        experimental_variable_policy: Any = None,
+        experimental_custom_gradients: bool = True,
+        experimental_image_format: bool = False,
+        experimental_skip_saver: bool = False,
+        experimental_sharding_callback: Any = None,
+        extra_tags: Any = None,
     ):
         unsupported(
             "tf.saved_model.SaveOptions",
@@ -450,11 +454,11 @@ class LoadOptions:
 
     def __init__(
         self,
-        allow_partial_checkpoint=False,
-        experimental_io_device=None,
-        experimental_skip_checkpoint=False,
-        experimental_variable_policy=None,
-        experimental_load_function_aliases=False,
+        allow_partial_checkpoint: bool = False,
+        experimental_io_device: Any = None,
+        experimental_skip_checkpoint: bool = False,
+        experimental_variable_policy: Any = None,
+        experimental_load_function_aliases: bool = False,
     ):
         unsupported(
             "tf.saved_model.LoadOptions",

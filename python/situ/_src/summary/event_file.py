@@ -73,7 +73,7 @@ def records_of(file: Any, path: Any, limit: int) -> Iterator[bytes]:
 
 
 @export("compat.v1.train.summary_iterator", v1=("train.summary_iterator",))
-def summary_iterator(path):
+def summary_iterator(path: str) -> Any:
     """Yields the events of an event file.
 
     Args:

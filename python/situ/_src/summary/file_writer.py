@@ -12,6 +12,10 @@ from situ._src.framework.api import V1, export
 from situ._src.summary.event_file import EventFile
 from situ._src.summary.protos import Event, Summary
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any
+
 
 class _Writer:
     """The event types of a FileWriter."""
@@ -126,13 +130,13 @@ class FileWriter(_Writer):
 
     def __init__(
         self,
-        logdir,
-        graph=None,
-        max_queue=10,
-        flush_secs=120,
-        graph_def=None,
-        filename_suffix=None,
-        session=None,
+        logdir: str,
+        graph: Any = None,
+        max_queue: int = 10,
+        flush_secs: float = 120,
+        graph_def: Any = None,
+        filename_suffix: str | None = None,
+        session: Any = None,
     ):
         del session  # events are written from Python in any case
         self._logdir = os.fspath(logdir)
@@ -144,21 +148,21 @@ class FileWriter(_Writer):
         """Returns the directory of the file."""
         return self._logdir
 
-    def add_event(self, event):
+    def add_event(self, event: Any) -> None:
         if self._closed:
             self.reopen()
         self._file.write(event)
 
-    def flush(self):
+    def flush(self) -> None:
         """Writes buffered events to the file."""
         self._file.flush()
 
-    def close(self):
+    def close(self) -> None:
         """Flushes and closes the file."""
         self._file.close()
         self._closed = True
 
-    def reopen(self):
+    def reopen(self) -> None:
         """Begins a new file in the same directory if this one is closed."""
         self._file.reopen()
         self._closed = False

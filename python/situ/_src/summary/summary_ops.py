@@ -21,6 +21,10 @@ from situ._src.ops.image import png
 from situ._src.summary import histogram as buckets
 from situ._src.summary.protos import Summary, SummaryDescription, SummaryMetadata, tensor_proto
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any, TensorLike
+
 _STRING = 7
 
 
@@ -80,7 +84,9 @@ def _single_value(tag, **value):
 
 
 @export(v1="scalar_summary")
-def scalar_summary(tags, values, collections=None, name=None):
+def scalar_summary(
+    tags: Any, values: TensorLike, collections: list[str] | None = None, name: str | None = None
+) -> Any:
     """Creates a summary of numbers (deprecated).
 
     Args:
@@ -114,7 +120,9 @@ def scalar_summary(tags, values, collections=None, name=None):
 
 
 @export(v1="summary.scalar")
-def scalar(name, tensor, collections=None, family=None):
+def scalar(
+    name: str, tensor: TensorLike, collections: list[str] | None = None, family: str | None = None
+) -> Any:
     """Creates a summary of a number.
 
     Args:
@@ -142,7 +150,9 @@ def scalar(name, tensor, collections=None, family=None):
 
 
 @export(v1=("summary.histogram", "histogram_summary"))
-def histogram(name, values, collections=None, family=None):
+def histogram(
+    name: str, values: TensorLike, collections: list[str] | None = None, family: str | None = None
+) -> Any:
     """Creates a summary of the distribution of a tensor's elements.
 
     Args:
@@ -182,7 +192,13 @@ def image_values(tag, images, max_outputs, bad_color=(255, 0, 0, 255)):
 
 
 @export(v1=("summary.image", "image_summary"))
-def image(name, tensor, max_outputs=3, collections=None, family=None):
+def image(
+    name: str,
+    tensor: TensorLike,
+    max_outputs: int = 3,
+    collections: list[str] | None = None,
+    family: str | None = None,
+) -> Any:
     """Creates a summary of images, encoded as PNG.
 
     Args:
@@ -220,7 +236,7 @@ def text_value(tag, value):
 
 
 @export(v1="summary.text")
-def text(name, tensor, collections=None):
+def text(name: str, tensor: TensorLike, collections: list[str] | None = None) -> Any:
     """Creates a summary of strings.
 
     Args:
@@ -244,14 +260,14 @@ def text(name, tensor, collections=None):
 
 @export(v1="summary.tensor_summary")
 def tensor_summary(
-    name,
-    tensor,
-    summary_description=None,
-    collections=None,
-    summary_metadata=None,
-    family=None,
-    display_name=None,
-):
+    name: str,
+    tensor: TensorLike,
+    summary_description: Any = None,
+    collections: list[str] | None = None,
+    summary_metadata: Any = None,
+    family: str | None = None,
+    display_name: Any = None,
+) -> Any:
     """Creates a summary of a tensor of any type and shape.
 
     Args:
@@ -283,7 +299,14 @@ def tensor_summary(
 
 
 @export(v1="summary.audio")
-def audio(name, tensor, sample_rate, max_outputs=3, collections=None, family=None):
+def audio(
+    name: str,
+    tensor: TensorLike,
+    sample_rate: TensorLike,
+    max_outputs: int = 3,
+    collections: list[str] | None = None,
+    family: str | None = None,
+) -> Any:
     """Creates a summary of sounds, encoded as WAV files.
 
     Args:
@@ -329,7 +352,7 @@ def audio(name, tensor, sample_rate, max_outputs=3, collections=None, family=Non
 
 
 @export(v1=("summary.merge", "merge_summary"))
-def merge(inputs, collections=None, name=None):
+def merge(inputs: TensorLike, collections: list[str] | None = None, name: str | None = None) -> Any:
     """Merges summaries.
 
     Args:
@@ -363,7 +386,7 @@ def merge(inputs, collections=None, name=None):
 
 
 @export(v1=("summary.merge_all", "merge_all_summaries"))
-def merge_all(key=GraphKeys.SUMMARIES, scope=None, name=None):
+def merge_all(key: Any = GraphKeys.SUMMARIES, scope: Any = None, name: str | None = None) -> Any:
     """Merges all summaries of the default graph.
 
     Args:
@@ -379,7 +402,7 @@ def merge_all(key=GraphKeys.SUMMARIES, scope=None, name=None):
 
 
 @export(v1="summary.get_summary_description")
-def get_summary_description(node_def):
+def get_summary_description(node_def: Any) -> Any:
     """Returns the SummaryDescription of a TensorSummary node.
 
     Args:

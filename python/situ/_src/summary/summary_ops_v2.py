@@ -19,6 +19,10 @@ from situ._src.summary.event_file import EventFile
 from situ._src.summary.protos import Event, Summary, SummaryMetadata, tensor_proto
 from situ._src.summary.summary_ops import text_value
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any, TensorLike
+
 _state: dict = {"writer": None, "step": None, "record": True}
 _FLOAT, _DOUBLE, _STRING = 1, 2, 7
 _SCALAR, _TENSOR, _BLOB = 1, 2, 3
@@ -112,7 +116,11 @@ class NoWriter(Writer):
     v1=("contrib.summary.create_file_writer", "contrib.summary.create_summary_file_writer"),
 )
 def create_file_writer(
-    logdir, max_queue=None, flush_millis=None, filename_suffix=None, name=None
+    logdir: str,
+    max_queue: int | None = None,
+    flush_millis: Any = None,
+    filename_suffix: str | None = None,
+    name: str | None = None,
 ) -> Writer:
     """Creates a summary writer for an event file.
 
@@ -221,7 +229,7 @@ def add_event(event) -> bool:
 
 
 @export(v2="summary.scalar")
-def scalar(name, data, step=None, description=None):
+def scalar(name: str, data: TensorLike, step: Any = None, description: str | None = None) -> Any:
     """Writes a number.
 
     Args:
@@ -249,7 +257,13 @@ def scalar(name, data, step=None, description=None):
 
 
 @export(v2="summary.histogram")
-def histogram(name, data, step=None, buckets=None, description=None):
+def histogram(
+    name: str,
+    data: TensorLike,
+    step: Any = None,
+    buckets: Any = None,
+    description: str | None = None,
+) -> Any:
     """Writes the distribution of a tensor's elements.
 
     Args:
@@ -290,7 +304,13 @@ def _even_buckets(values, count):
 
 
 @export(v2="summary.image")
-def image(name, data, step=None, max_outputs=3, description=None):
+def image(
+    name: str,
+    data: TensorLike,
+    step: Any = None,
+    max_outputs: int = 3,
+    description: str | None = None,
+) -> Any:
     """Writes images, encoded as PNG.
 
     Args:
@@ -323,7 +343,7 @@ def image(name, data, step=None, max_outputs=3, description=None):
 
 
 @export(v2="summary.text")
-def text(name, data, step=None, description=None):
+def text(name: str, data: TensorLike, step: Any = None, description: str | None = None) -> Any:
     """Writes strings.
 
     Args:
@@ -348,7 +368,9 @@ def text(name, data, step=None, description=None):
 
 
 @export(v2="summary.write")
-def write(tag, tensor, step=None, metadata=None, name=None):
+def write(
+    tag: str, tensor: TensorLike, step: Any = None, metadata: Any = None, name: str | None = None
+) -> Any:
     """Writes a tensor.
 
     Args:
@@ -389,13 +411,13 @@ def _proto_of(value, kind):
 
 
 @export(v2="summary.should_record_summaries")
-def should_record_summaries():
+def should_record_summaries() -> Any:
     return _state["writer"] is not None and _recording()
 
 
 @export(v2="summary.record_if")
 @contextlib.contextmanager
-def record_if(condition):
+def record_if(condition: TensorLike) -> Any:
     """Records summaries only if a condition, or the result of a function, is true."""
     before, _state["record"] = _state["record"], condition
     try:
@@ -405,7 +427,7 @@ def record_if(condition):
 
 
 @export(v2="summary.flush")
-def flush(writer=None, name=None):
+def flush(writer: Any = None, name: str | None = None) -> None:
     """Writes the buffered events of a writer, by default the default one."""
     del name  # there is no op
     writer = writer or _state["writer"]
@@ -414,11 +436,11 @@ def flush(writer=None, name=None):
 
 
 @export(v2="summary.experimental.set_step")
-def set_step(step):
+def set_step(step: Any) -> None:
     """The default step of summaries: a number or a variable."""
     _state["step"] = step
 
 
 @export(v2="summary.experimental.get_step")
-def get_step():
+def get_step() -> Any:
     return _state["step"]

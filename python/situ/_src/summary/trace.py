@@ -14,6 +14,10 @@ from situ._src.profiler import run_metadata, trace_recorder
 from situ._src.summary.protos import Event, Summary, SummaryMetadata, tensor_proto
 from situ._src.summary.summary_ops_v2 import add_event, write_value
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any
+
 _STRING = 7
 _lock = threading.Lock()
 _state: dict = {"trace": None}
@@ -101,7 +105,7 @@ def trace_off() -> None:
 
 
 @export(v2="summary.trace_export")
-def trace_export(name: str, step=None, profiler_outdir: str | None = None) -> None:
+def trace_export(name: str, step: Any = None, profiler_outdir: str | None = None) -> None:
     """Stops collecting and writes the graphs to the default writer.
 
     Args:
@@ -146,7 +150,7 @@ def trace_export(name: str, step=None, profiler_outdir: str | None = None) -> No
 
 
 @export(v2="summary.graph")
-def graph(graph_data) -> bool:
+def graph(graph_data: Any) -> bool:
     """Writes a graph to the default writer.
 
     Args:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """basic_hooks.py: session hooks that stop, log, check for NaN and feed."""
 
+from __future__ import annotations
+
 import time
 
 import numpy
@@ -11,6 +13,10 @@ from situ._src.framework.errors import OutOfRangeError
 from situ._src.framework.graph import get_default_graph
 from situ._src.training.global_step import get_global_step
 from situ._src.training.session_run_hook import SessionRunArgs, SessionRunHook
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any, Callable
 
 
 def step_tensor(hook):
@@ -24,7 +30,7 @@ def step_tensor(hook):
 class SecondOrStepTimer:
     """A timer that triggers every so many seconds or steps."""
 
-    def __init__(self, every_secs=None, every_steps=None):
+    def __init__(self, every_secs: float | None = None, every_steps: int | None = None):
         if every_secs is None and every_steps is None:
             raise ValueError("Either every_secs or every_steps should be provided.")
         if every_secs is not None and every_steps is not None:
@@ -32,10 +38,11 @@ class SecondOrStepTimer:
         self._every_secs, self._every_steps = every_secs, every_steps
         self.reset()
 
-    def reset(self):
-        self._last_step, self._last_time = None, None
+    def reset(self) -> None:
+        self._last_step: Any = None
+        self._last_time: Any = None
 
-    def should_trigger_for_step(self, step):
+    def should_trigger_for_step(self, step: Any) -> Any:
         if self._last_step is None:
             return True
         if self._last_step == step:
@@ -44,14 +51,14 @@ class SecondOrStepTimer:
             return time.time() >= self._last_time + self._every_secs
         return step >= self._last_step + self._every_steps
 
-    def update_last_triggered_step(self, step):
+    def update_last_triggered_step(self, step: Any) -> Any:
         now, result = time.time(), (None, None)
         if self._last_time is not None:
             result = now - self._last_time, step - self._last_step
         self._last_time, self._last_step = now, step
         return result
 
-    def last_triggered_step(self):
+    def last_triggered_step(self) -> Any:
         return self._last_step
 
 
@@ -77,24 +84,24 @@ class NeverTriggerTimer:
 class StopAtStepHook(SessionRunHook):
     """Stops after a number of steps, or at a step."""
 
-    def __init__(self, num_steps=None, last_step=None):
+    def __init__(self, num_steps: int | None = None, last_step: Any = None):
         if num_steps is None and last_step is None:
             raise ValueError("One of num_steps or last_step must be specified.")
         if num_steps is not None and last_step is not None:
             raise ValueError("Only one of num_steps or last_step can be specified.")
         self._num_steps, self._last_step = num_steps, last_step
 
-    def begin(self):
+    def begin(self) -> None:
         self._step = step_tensor("StopAtStepHook")
 
-    def after_create_session(self, session, coord):
+    def after_create_session(self, session: Any, coord: Any) -> None:
         if self._last_step is None:
             self._last_step = session.run(self._step) + self._num_steps
 
-    def before_run(self, run_context):
+    def before_run(self, run_context: Any) -> Any:
         return SessionRunArgs(self._step)
 
-    def after_run(self, run_context, run_values):
+    def after_run(self, run_context: Any, run_values: Any) -> None:
         if run_values.results + 1 < self._last_step:
             return
         if run_context.session.run(self._step) >= self._last_step:
@@ -105,7 +112,14 @@ class StopAtStepHook(SessionRunHook):
 class LoggingTensorHook(SessionRunHook):
     """Logs tensors every so many steps or seconds, or at the end."""
 
-    def __init__(self, tensors, every_n_iter=None, every_n_secs=None, at_end=False, formatter=None):
+    def __init__(
+        self,
+        tensors: Any,
+        every_n_iter: Any = None,
+        every_n_secs: float | None = None,
+        at_end: bool = False,
+        formatter: Any = None,
+    ):
         if not at_end and (every_n_iter is None) == (every_n_secs is None):
             raise ValueError(
                 "either at_end and/or exactly one of every_n_iter and every_n_secs "
@@ -125,7 +139,7 @@ class LoggingTensorHook(SessionRunHook):
         )
         self._formatter, self._at_end, self._count = formatter, at_end, 0
 
-    def begin(self):
+    def begin(self) -> None:
         self._timer.reset()
         self._count, graph = 0, get_default_graph()
         self._fetches = {
@@ -133,7 +147,7 @@ class LoggingTensorHook(SessionRunHook):
             for k, t in self._tensors.items()
         }
 
-    def before_run(self, run_context):
+    def before_run(self, run_context: Any) -> Any:
         self._now = self._timer.should_trigger_for_step(self._count)
         return SessionRunArgs(self._fetches) if self._now else None
 
@@ -148,12 +162,12 @@ class LoggingTensorHook(SessionRunHook):
             logs.info("%s (%.3f sec)", text, seconds) if seconds is not None else logs.info(text)
         numpy.set_printoptions(**before)
 
-    def after_run(self, run_context, run_values):
+    def after_run(self, run_context: Any, run_values: Any) -> None:
         if self._now:
             self._log(run_values.results)
         self._count += 1
 
-    def end(self, session):
+    def end(self, session: Any) -> None:
         if self._at_end:
             self._log(session.run(self._fetches))
 
@@ -168,13 +182,13 @@ class NanLossDuringTrainingError(RuntimeError):
 class NanTensorHook(SessionRunHook):
     """Stops or fails when the loss is NaN."""
 
-    def __init__(self, loss_tensor, fail_on_nan_loss=True):
+    def __init__(self, loss_tensor: Any, fail_on_nan_loss: bool = True):
         self._loss, self._fail = loss_tensor, fail_on_nan_loss
 
-    def before_run(self, run_context):
+    def before_run(self, run_context: Any) -> Any:
         return SessionRunArgs(self._loss)
 
-    def after_run(self, run_context, run_values):
+    def after_run(self, run_context: Any, run_values: Any) -> None:
         if not numpy.isnan(run_values.results).any():
             return
         text = "Model diverged with loss = NaN."
@@ -189,12 +203,12 @@ class NanTensorHook(SessionRunHook):
 class FinalOpsHook(SessionRunHook):
     """Runs tensors at the end of the session; `final_ops_values` holds the results."""
 
-    def __init__(self, final_ops, final_ops_feed_dict=None):
+    def __init__(self, final_ops: Any, final_ops_feed_dict: Any = None):
         self._ops, self._feeds, self._values = final_ops, final_ops_feed_dict, None
 
     final_ops_values = property(lambda s: s._values)
 
-    def end(self, session):
+    def end(self, session: Any) -> None:
         if self._ops is None:
             return
         try:
@@ -213,10 +227,10 @@ class FinalOpsHook(SessionRunHook):
 class FeedFnHook(SessionRunHook):
     """Feeds each run with the result of a function."""
 
-    def __init__(self, feed_fn):
+    def __init__(self, feed_fn: Callable):
         self.feed_fn = feed_fn
 
-    def before_run(self, run_context):
+    def before_run(self, run_context: Any) -> Any:
         return SessionRunArgs(fetches=None, feed_dict=self.feed_fn())
 
 
@@ -224,13 +238,13 @@ class FeedFnHook(SessionRunHook):
 class GlobalStepWaiterHook(SessionRunHook):
     """Delays runs until the global step reaches a value."""
 
-    def __init__(self, wait_until_step):
+    def __init__(self, wait_until_step: Any):
         self._wait, self._seen = wait_until_step, False
 
-    def begin(self):
+    def begin(self) -> None:
         self._step = step_tensor("_GlobalStepWaiterHook")
 
-    def before_run(self, run_context):
+    def before_run(self, run_context: Any) -> None:
         if self._seen or self._wait <= 0:
             return
         while run_context.session.run(self._step) < self._wait:

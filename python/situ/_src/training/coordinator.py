@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """coordinator.py: tf.train.Coordinator: stops a set of threads together."""
 
+from __future__ import annotations
+
 import contextlib
 import sys
 import threading
@@ -9,6 +11,10 @@ import time
 from situ._src.framework import errors, logs
 from situ._src.framework.api import export
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any
+
 
 @export(v1="train.Coordinator", v2="train.Coordinator")
 class Coordinator:
@@ -16,7 +22,9 @@ class Coordinator:
     the
     first exception."""
 
-    def __init__(self, clean_stop_exception_types=None):
+    _registered_threads: set
+
+    def __init__(self, clean_stop_exception_types: Any = None):
         clean = clean_stop_exception_types
         self._clean = (errors.OutOfRangeError,) if clean is None else tuple(clean)
         self._lock, self._stop = threading.Lock(), threading.Event()
@@ -24,7 +32,7 @@ class Coordinator:
 
     joined = property(lambda s: s._joined)
 
-    def request_stop(self, ex=None):
+    def request_stop(self, ex: Any = None) -> None:
         """Requests that threads stop.
 
         Args:
@@ -42,40 +50,45 @@ class Coordinator:
                 self._error = error
             self._stop.set()
 
-    def clear_stop(self):
+    def clear_stop(self) -> None:
         with self._lock:
             self._joined, self._error = False, None
             self._stop.clear()
 
-    def should_stop(self):
+    def should_stop(self) -> Any:
         return self._stop.is_set()
 
     @contextlib.contextmanager
-    def stop_on_exception(self):
+    def stop_on_exception(self) -> Any:
         try:
             yield
         except Exception:
             self.request_stop(ex=sys.exc_info())
 
-    def wait_for_stop(self, timeout=None):
+    def wait_for_stop(self, timeout: float | None = None) -> Any:
         return self._stop.wait(timeout=timeout)
 
-    def register_thread(self, thread):
+    def register_thread(self, thread: Any) -> None:
         with self._lock:
             self._registered_threads.add(thread)
 
-    def unregister_threads(self, threads):
+    def unregister_threads(self, threads: Any) -> None:
         """Removes threads that `join` shall not wait for."""
         with self._lock:
             self._registered_threads.difference_update(threads)
 
-    def raise_requested_exception(self):
+    def raise_requested_exception(self) -> None:
         """Raises the exception that a thread reported."""
         with self._lock:
             if self._error is not None:
                 raise self._error
 
-    def join(self, threads=None, stop_grace_period_secs=120, ignore_live_threads=False):
+    def join(
+        self,
+        threads: Any = None,
+        stop_grace_period_secs: float = 120,
+        ignore_live_threads: bool = False,
+    ) -> None:
         """Waits for all threads and raises the exception that one reported.
 
         Args:
@@ -108,29 +121,38 @@ class Coordinator:
 class LooperThread(threading.Thread):
     """A thread that calls a function repeatedly until the coordinator stops."""
 
-    def __init__(self, coord, timer_interval_secs, target=None, args=None, kwargs=None):
+    def __init__(
+        self,
+        coord: Any,
+        timer_interval_secs: float,
+        target: Any = None,
+        args: Any = None,
+        kwargs: Any = None,
+    ):
         super().__init__(daemon=True)
         self._coord, self._interval = coord, timer_interval_secs
         self._do, self._args, self._words = target, args or (), kwargs or {}
         coord.register_thread(self)
 
     @staticmethod
-    def loop(coord, timer_interval_secs, target, args=None, kwargs=None):
+    def loop(
+        coord: Any, timer_interval_secs: float, target: Any, args: Any = None, kwargs: Any = None
+    ) -> Any:
         looper = LooperThread(coord, timer_interval_secs, target, args, kwargs)
         looper.start()
         return looper
 
-    def start_loop(self):
+    def start_loop(self) -> None:
         pass
 
-    def stop_loop(self):
+    def stop_loop(self) -> None:
         pass
 
-    def run_loop(self):
+    def run_loop(self) -> None:
         if self._do:
             self._do(*self._args, **self._words)
 
-    def run(self):
+    def run(self) -> None:
         with self._coord.stop_on_exception():
             self.start_loop()
             due = time.time()

@@ -2,9 +2,15 @@
 """device_setter.py: tf.train.replica_device_setter: places variables on ps tasks and other ops
 on workers."""
 
+from __future__ import annotations
+
 from situ._src.cluster.servers import ClusterSpec
 from situ._src.framework.api import export
 from situ._src.framework.device_spec import DeviceSpec
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any
 
 STANDARD_PS_OPS = (
     "Variable",
@@ -26,7 +32,7 @@ export(v1="python.training.device_setter.STANDARD_PS_OPS")(STANDARD_PS_OPS)
 class _RoundRobin:
     """Assigns ps tasks in turn."""
 
-    def __init__(self, num_tasks):
+    def __init__(self, num_tasks: int):
         self._count, self._next = num_tasks, 0
 
     def __call__(self, op):
@@ -37,14 +43,14 @@ class _RoundRobin:
 
 @export(v1=("train.replica_device_setter", "python.training.device_setter.replica_device_setter"))
 def replica_device_setter(
-    ps_tasks=0,
-    ps_device="/job:ps",
-    worker_device="/job:worker",
-    merge_devices=True,
-    cluster=None,
-    ps_ops=None,
-    ps_strategy=None,
-):
+    ps_tasks: int = 0,
+    ps_device: str = "/job:ps",
+    worker_device: str = "/job:worker",
+    merge_devices: bool = True,
+    cluster: Any = None,
+    ps_ops: Any = None,
+    ps_strategy: Any = None,
+) -> Any:
     """Returns a device function for tf.device; None if there are no ps tasks."""
     if cluster is not None:
         spec = ClusterSpec(cluster).as_dict()

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """global_step.py: tf.train.get_global_step and others: the variable that counts training steps."""
 
+from __future__ import annotations
+
 import _situ
 from situ._src.framework.api import export
 from situ._src.framework.dtypes import as_dtype
@@ -8,6 +10,10 @@ from situ._src.framework.graph import GraphKeys, get_default_graph
 from situ._src.framework.scopes import device
 from situ._src.ops.init_ops import Zeros
 from situ._src.variables.variable_scope import get_variable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any
 
 
 def _check(tensor):
@@ -19,7 +25,7 @@ def _check(tensor):
 
 
 @export(v1=("train.get_global_step", "contrib.framework.get_global_step"))
-def get_global_step(graph=None):
+def get_global_step(graph: Any = None) -> Any:
     """Returns the global step of a graph, or None."""
     graph = graph or get_default_graph()
     found = graph.get_collection(GraphKeys.GLOBAL_STEP)
@@ -43,7 +49,7 @@ def _create_eagerly(graph):
 
 
 @export(v1=("train.create_global_step", "contrib.framework.create_global_step"))
-def create_global_step(graph=None):
+def create_global_step(graph: Any = None) -> Any:
     """Creates the global step of a graph; ValueError if it has one."""
     graph = graph or get_default_graph()
     if get_global_step(graph) is not None:
@@ -62,7 +68,7 @@ def create_global_step(graph=None):
 
 
 @export(v1=("train.get_or_create_global_step", "contrib.framework.get_or_create_global_step"))
-def get_or_create_global_step(graph=None):
+def get_or_create_global_step(graph: Any = None) -> Any:
     """Returns the global step of a graph, creating it if necessary."""
     graph = graph or get_default_graph()
     found = get_global_step(graph)
@@ -70,12 +76,12 @@ def get_or_create_global_step(graph=None):
 
 
 @export(v1="train.assert_global_step")
-def assert_global_step(global_step_tensor):
+def assert_global_step(global_step_tensor: Any) -> None:
     _check(global_step_tensor)
 
 
 @export(v1="train.global_step")
-def global_step(sess, global_step_tensor):
+def global_step(sess: Any, global_step_tensor: Any) -> Any:
     """Returns the value of the global step in a session."""
     if _situ.executing_eagerly():
         return int(global_step_tensor.numpy())

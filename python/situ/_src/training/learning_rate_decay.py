@@ -2,6 +2,8 @@
 """learning_rate_decay.py: learning rate schedules of TensorFlow 1: tf.train.exponential_decay
 and others. They return a tensor in a graph, and in eager mode a function without arguments."""
 
+from __future__ import annotations
+
 import math
 
 import _situ
@@ -10,6 +12,10 @@ from situ._src.framework.graph import scope
 from situ._src.keras import learning_rate_schedule
 from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
 from situ._src.ops.random_ops import random_normal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any, TensorLike
 
 
 def _result(make):
@@ -24,8 +30,13 @@ def _need_step(global_step, what):
 
 @export(v1="train.exponential_decay")
 def exponential_decay(
-    learning_rate, global_step, decay_steps, decay_rate, staircase=False, name=None
-):
+    learning_rate: Any,
+    global_step: Any,
+    decay_steps: int,
+    decay_rate: float,
+    staircase: bool = False,
+    name: str | None = None,
+) -> Any:
     """Computes `learning_rate * decay_rate ** (global_step / decay_steps)`.
 
     With staircase the quotient global_step / decay_steps is rounded down. In eager mode returns a
@@ -47,7 +58,9 @@ def exponential_decay(
 
 
 @export(v1=("train.piecewise_constant", "train.piecewise_constant_decay"))
-def piecewise_constant(x, boundaries, values, name=None):
+def piecewise_constant(
+    x: TensorLike, boundaries: Any, values: TensorLike, name: str | None = None
+) -> Any:
     """Returns values[0] up to boundaries[0], values[1] up to boundaries[1], and so on.
 
     Args:
@@ -62,14 +75,14 @@ def piecewise_constant(x, boundaries, values, name=None):
 
 @export(v1="train.polynomial_decay")
 def polynomial_decay(
-    learning_rate,
-    global_step,
-    decay_steps,
-    end_learning_rate=0.0001,
-    power=1.0,
-    cycle=False,
-    name=None,
-):
+    learning_rate: Any,
+    global_step: Any,
+    decay_steps: int,
+    end_learning_rate: float = 0.0001,
+    power: float = 1.0,
+    cycle: bool = False,
+    name: str | None = None,
+) -> Any:
     """Decays the learning rate polynomially to `end_learning_rate` in `decay_steps` steps.
 
     Args:
@@ -90,8 +103,13 @@ def polynomial_decay(
 
 @export(v1="train.natural_exp_decay")
 def natural_exp_decay(
-    learning_rate, global_step, decay_steps, decay_rate, staircase=False, name=None
-):
+    learning_rate: Any,
+    global_step: Any,
+    decay_steps: int,
+    decay_rate: float,
+    staircase: bool = False,
+    name: str | None = None,
+) -> Any:
     """Computes `learning_rate * exp(-decay_rate * global_step / decay_steps)`.
 
     With staircase the quotient global_step / decay_steps is rounded down. In eager mode returns a
@@ -120,8 +138,13 @@ def natural_exp_decay(
 
 @export(v1="train.inverse_time_decay")
 def inverse_time_decay(
-    learning_rate, global_step, decay_steps, decay_rate, staircase=False, name=None
-):
+    learning_rate: Any,
+    global_step: Any,
+    decay_steps: int,
+    decay_rate: float,
+    staircase: bool = False,
+    name: str | None = None,
+) -> Any:
     """Computes `learning_rate / (1 + decay_rate * global_step / decay_steps)`.
 
     With staircase the quotient global_step / decay_steps is rounded down. In eager mode returns a
@@ -143,7 +166,13 @@ def inverse_time_decay(
 
 
 @export(v1="train.cosine_decay")
-def cosine_decay(learning_rate, global_step, decay_steps, alpha=0.0, name=None):
+def cosine_decay(
+    learning_rate: Any,
+    global_step: Any,
+    decay_steps: int,
+    alpha: TensorLike = 0.0,
+    name: str | None = None,
+) -> Any:
     """Decays the learning rate along a half cosine to `alpha * learning_rate`.
 
     Args:
@@ -159,8 +188,14 @@ def cosine_decay(learning_rate, global_step, decay_steps, alpha=0.0, name=None):
 
 @export(v1="train.cosine_decay_restarts")
 def cosine_decay_restarts(
-    learning_rate, global_step, first_decay_steps, t_mul=2.0, m_mul=1.0, alpha=0.0, name=None
-):
+    learning_rate: Any,
+    global_step: Any,
+    first_decay_steps: int,
+    t_mul: float = 2.0,
+    m_mul: float = 1.0,
+    alpha: TensorLike = 0.0,
+    name: str | None = None,
+) -> Any:
     """Applies cosine decay with restarts, each longer by `t_mul` and lower by `m_mul`.
 
     Args:
@@ -180,8 +215,14 @@ def cosine_decay_restarts(
 
 @export(v1="train.linear_cosine_decay")
 def linear_cosine_decay(
-    learning_rate, global_step, decay_steps, num_periods=0.5, alpha=0.0, beta=0.001, name=None
-):
+    learning_rate: Any,
+    global_step: Any,
+    decay_steps: int,
+    num_periods: float = 0.5,
+    alpha: TensorLike = 0.0,
+    beta: TensorLike = 0.001,
+    name: str | None = None,
+) -> Any:
     """Computes `learning_rate * ((alpha + linear decay) * cosine + beta)`.
 
     Args:
@@ -208,16 +249,16 @@ def linear_cosine_decay(
 
 @export(v1="train.noisy_linear_cosine_decay")
 def noisy_linear_cosine_decay(
-    learning_rate,
-    global_step,
-    decay_steps,
-    initial_variance=1.0,
-    variance_decay=0.55,
-    num_periods=0.5,
-    alpha=0.0,
-    beta=0.001,
-    name=None,
-):
+    learning_rate: Any,
+    global_step: Any,
+    decay_steps: int,
+    initial_variance: float = 1.0,
+    variance_decay: float = 0.55,
+    num_periods: float = 0.5,
+    alpha: TensorLike = 0.0,
+    beta: TensorLike = 0.001,
+    name: str | None = None,
+) -> Any:
     """Applies linear cosine decay with noise whose variance decays.
 
     Args:

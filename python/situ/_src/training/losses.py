@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """losses.py: tf.losses of TensorFlow 1: weighted losses, collected in the graph."""
 
+from __future__ import annotations
+
 from situ._src.framework import api
 from situ._src.framework.api import OPS, V1, export
 from situ._src.framework.graph import GraphKeys, get_default_graph, scope
@@ -12,6 +14,10 @@ from situ._src.ops.weights_broadcast_ops import (
     remove_squeezable_dimensions,
     squeeze_weights,
 )
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any, Axis, Tensor, TensorLike
 
 
 class Reduction:
@@ -54,7 +60,7 @@ def _function(name, op_name):
 
 
 @export(v1="losses.add_loss")
-def add_loss(loss, loss_collection=GraphKeys.LOSSES):
+def add_loss(loss: Any, loss_collection: str | None = GraphKeys.LOSSES) -> None:
     """Adds a loss to the collection of losses.
 
     Args:
@@ -66,7 +72,7 @@ def add_loss(loss, loss_collection=GraphKeys.LOSSES):
 
 
 @export(v1="losses.get_losses")
-def get_losses(scope=None, loss_collection=GraphKeys.LOSSES):
+def get_losses(scope: Any = None, loss_collection: str | None = GraphKeys.LOSSES) -> Tensor:
     """Returns the losses of the collection.
 
     Args:
@@ -77,7 +83,7 @@ def get_losses(scope=None, loss_collection=GraphKeys.LOSSES):
 
 
 @export(v1="losses.get_regularization_losses")
-def get_regularization_losses(scope=None):
+def get_regularization_losses(scope: Any = None) -> Tensor:
     """Returns the regularization losses of the graph.
 
     Args:
@@ -87,7 +93,9 @@ def get_regularization_losses(scope=None):
 
 
 @export(v1="losses.get_regularization_loss")
-def get_regularization_loss(scope=None, name="total_regularization_loss"):
+def get_regularization_loss(
+    scope: Any = None, name: str | None = "total_regularization_loss"
+) -> Tensor:
     """Returns the sum of the regularization losses.
 
     Args:
@@ -99,7 +107,9 @@ def get_regularization_loss(scope=None, name="total_regularization_loss"):
 
 
 @export(v1="losses.get_total_loss")
-def get_total_loss(add_regularization_losses=True, name="total_loss", scope=None):
+def get_total_loss(
+    add_regularization_losses: bool = True, name: str | None = "total_loss", scope: Any = None
+) -> Tensor:
     """Returns the sum of all losses of the collection, and of the regularization losses.
 
     Args:
@@ -149,12 +159,12 @@ def _reduced(losses, weights, reduction):
 
 @export(v1="losses.compute_weighted_loss")
 def compute_weighted_loss(
-    losses,
-    weights=1.0,
-    scope=None,
-    loss_collection=GraphKeys.LOSSES,
-    reduction=Reduction.SUM_BY_NONZERO_WEIGHTS,
-):
+    losses: Any,
+    weights: TensorLike = 1.0,
+    scope: Any = None,
+    loss_collection: str | None = GraphKeys.LOSSES,
+    reduction: str | None = Reduction.SUM_BY_NONZERO_WEIGHTS,
+) -> Tensor:
     """Multiplies losses by weights, reduces them and adds the result to the collection.
 
     Args:
@@ -252,8 +262,12 @@ def huber_loss(labels, predictions, delta=1.0):
 
 @export(v1="losses.mean_pairwise_squared_error")
 def mean_pairwise_squared_error(
-    labels, predictions, weights=1.0, scope=None, loss_collection=GraphKeys.LOSSES
-):
+    labels: TensorLike,
+    predictions: TensorLike,
+    weights: TensorLike = 1.0,
+    scope: Any = None,
+    loss_collection: str | None = GraphKeys.LOSSES,
+) -> Tensor:
     """Computes the mean squared error of the differences of all pairs of elements of an example.
 
     Args:
@@ -285,13 +299,13 @@ def mean_pairwise_squared_error(
 
 @export(v1="losses.hinge_loss")
 def hinge_loss(
-    labels,
-    logits,
-    weights=1.0,
-    scope=None,
-    loss_collection=GraphKeys.LOSSES,
-    reduction=Reduction.SUM_BY_NONZERO_WEIGHTS,
-):
+    labels: TensorLike,
+    logits: TensorLike,
+    weights: TensorLike = 1.0,
+    scope: Any = None,
+    loss_collection: str | None = GraphKeys.LOSSES,
+    reduction: str | None = Reduction.SUM_BY_NONZERO_WEIGHTS,
+) -> Tensor:
     """Computes the weighted mean of `max(0, 1 - logits * labels)`, with labels 0 and 1 mapped to
     -1 and 1.
 
@@ -311,15 +325,15 @@ def hinge_loss(
 
 @export(v1="losses.cosine_distance")
 def cosine_distance(
-    labels,
-    predictions,
-    axis=None,
-    weights=1.0,
-    scope=None,
-    loss_collection=GraphKeys.LOSSES,
-    reduction=Reduction.SUM_BY_NONZERO_WEIGHTS,
-    dim=None,
-):
+    labels: TensorLike,
+    predictions: TensorLike,
+    axis: Axis = None,
+    weights: TensorLike = 1.0,
+    scope: Any = None,
+    loss_collection: str | None = GraphKeys.LOSSES,
+    reduction: str | None = Reduction.SUM_BY_NONZERO_WEIGHTS,
+    dim: TensorLike = None,
+) -> Tensor:
     """Computes `1 - sum(labels * predictions)` along an axis.
 
     Args:
@@ -341,14 +355,14 @@ def cosine_distance(
 
 @export(v1="losses.sigmoid_cross_entropy")
 def sigmoid_cross_entropy(
-    multi_class_labels,
-    logits,
-    weights=1.0,
-    label_smoothing=0,
-    scope=None,
-    loss_collection=GraphKeys.LOSSES,
-    reduction=Reduction.SUM_BY_NONZERO_WEIGHTS,
-):
+    multi_class_labels: Any,
+    logits: TensorLike,
+    weights: TensorLike = 1.0,
+    label_smoothing: float = 0,
+    scope: Any = None,
+    loss_collection: str | None = GraphKeys.LOSSES,
+    reduction: str | None = Reduction.SUM_BY_NONZERO_WEIGHTS,
+) -> Tensor:
     """Computes the weighted sigmoid cross-entropy, with optional label smoothing.
 
     Args:
@@ -376,14 +390,14 @@ def sigmoid_cross_entropy(
 
 @export(v1="losses.softmax_cross_entropy")
 def softmax_cross_entropy(
-    onehot_labels,
-    logits,
-    weights=1.0,
-    label_smoothing=0,
-    scope=None,
-    loss_collection=GraphKeys.LOSSES,
-    reduction=Reduction.SUM_BY_NONZERO_WEIGHTS,
-):
+    onehot_labels: Any,
+    logits: TensorLike,
+    weights: TensorLike = 1.0,
+    label_smoothing: float = 0,
+    scope: Any = None,
+    loss_collection: str | None = GraphKeys.LOSSES,
+    reduction: str | None = Reduction.SUM_BY_NONZERO_WEIGHTS,
+) -> Tensor:
     """Computes the weighted softmax cross-entropy with one-hot labels.
 
     Args:
@@ -416,13 +430,13 @@ def softmax_cross_entropy(
 
 @export(v1="losses.sparse_softmax_cross_entropy")
 def sparse_softmax_cross_entropy(
-    labels,
-    logits,
-    weights=1.0,
-    scope=None,
-    loss_collection=GraphKeys.LOSSES,
-    reduction=Reduction.SUM_BY_NONZERO_WEIGHTS,
-):
+    labels: TensorLike,
+    logits: TensorLike,
+    weights: TensorLike = 1.0,
+    scope: Any = None,
+    loss_collection: str | None = GraphKeys.LOSSES,
+    reduction: str | None = Reduction.SUM_BY_NONZERO_WEIGHTS,
+) -> Tensor:
     """Computes the weighted softmax cross-entropy with class indices.
 
     Args:

@@ -2,6 +2,8 @@
 """monitored_session.py: tf.train.MonitoredTrainingSession, MonitoredSession: sessions with
 hooks."""
 
+from __future__ import annotations
+
 import contextlib
 import functools
 import inspect
@@ -15,6 +17,10 @@ from situ._src.training.coordinator import Coordinator
 from situ._src.training.saver_hooks import CheckpointSaverHook, StepCounterHook, SummarySaverHook
 from situ._src.training.scaffold import Scaffold, SessionManager
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any
+
 USE_DEFAULT = object()
 
 
@@ -22,7 +28,7 @@ USE_DEFAULT = object()
 class SessionCreator:
     """Creates sessions."""
 
-    def create_session(self):
+    def create_session(self) -> Any:
         raise NotImplementedError(f"create_session is not implemented for {self}.")
 
 
@@ -32,11 +38,11 @@ class ChiefSessionCreator(SessionCreator):
 
     def __init__(
         self,
-        scaffold=None,
-        master="",
-        config=None,
-        checkpoint_dir=None,
-        checkpoint_filename_with_path=None,
+        scaffold: Any = None,
+        master: str = "",
+        config: Any = None,
+        checkpoint_dir: str | None = None,
+        checkpoint_filename_with_path: str | None = None,
     ):
         self._scaffold = scaffold or Scaffold()
         self._master, self._config = master, config
@@ -54,7 +60,7 @@ class ChiefSessionCreator(SessionCreator):
             )
         return self._manager
 
-    def create_session(self):
+    def create_session(self) -> Any:
         scaffold = self._scaffold.finalize()
         return self._session_manager().prepare_session(
             self._master,
@@ -72,11 +78,17 @@ class ChiefSessionCreator(SessionCreator):
 class WorkerSessionCreator(ChiefSessionCreator):
     """Creates a session after the chief has initialized the variables."""
 
-    def __init__(self, scaffold=None, master="", config=None, max_wait_secs=1800):
+    def __init__(
+        self,
+        scaffold: Any = None,
+        master: str = "",
+        config: Any = None,
+        max_wait_secs: float = 1800,
+    ):
         super().__init__(scaffold, master, config)
         self._most = max_wait_secs
 
-    def create_session(self):
+    def create_session(self) -> Any:
         self._scaffold.finalize()
         return self._session_manager().wait_for_session(self._master, self._config, self._most)
 
@@ -215,7 +227,9 @@ def _names_of_arguments(function):
 class MonitoredSession(_MonitoredSession):
     """A session with hooks that is created again when a worker or parameter server is lost."""
 
-    def __init__(self, session_creator=None, hooks=None, stop_grace_period_secs=120):
+    def __init__(
+        self, session_creator: Any = None, hooks: Any = None, stop_grace_period_secs: float = 120
+    ):
         super().__init__(session_creator, hooks, True, stop_grace_period_secs)
 
 
@@ -225,20 +239,20 @@ class SingularMonitoredSession(_MonitoredSession):
 
     def __init__(
         self,
-        hooks=None,
-        scaffold=None,
-        master="",
-        config=None,
-        checkpoint_dir=None,
-        stop_grace_period_secs=120,
-        checkpoint_filename_with_path=None,
+        hooks: Any = None,
+        scaffold: Any = None,
+        master: str = "",
+        config: Any = None,
+        checkpoint_dir: str | None = None,
+        stop_grace_period_secs: float = 120,
+        checkpoint_filename_with_path: str | None = None,
     ):
         creator = ChiefSessionCreator(
             scaffold, master, config, checkpoint_dir, checkpoint_filename_with_path
         )
         super().__init__(creator, hooks, False, stop_grace_period_secs)
 
-    def raw_session(self):
+    def raw_session(self) -> Any:
         """Returns the session without hooks, or None if it is closed."""
         return self._tf_sess()
 
@@ -264,23 +278,23 @@ def _intervals(
 
 @export(v1="train.MonitoredTrainingSession")
 def MonitoredTrainingSession(
-    master="",
-    is_chief=True,
-    checkpoint_dir=None,
-    scaffold=None,
-    hooks=None,
-    chief_only_hooks=None,
-    save_checkpoint_secs=USE_DEFAULT,
-    save_summaries_steps=USE_DEFAULT,
-    save_summaries_secs=USE_DEFAULT,
-    config=None,
-    stop_grace_period_secs=120,
-    log_step_count_steps=100,
-    max_wait_secs=7200,
-    save_checkpoint_steps=USE_DEFAULT,
-    summary_dir=None,
-    save_graph_def=True,
-):
+    master: str = "",
+    is_chief: bool = True,
+    checkpoint_dir: str | None = None,
+    scaffold: Any = None,
+    hooks: Any = None,
+    chief_only_hooks: Any = None,
+    save_checkpoint_secs: Any = USE_DEFAULT,
+    save_summaries_steps: Any = USE_DEFAULT,
+    save_summaries_secs: Any = USE_DEFAULT,
+    config: Any = None,
+    stop_grace_period_secs: float = 120,
+    log_step_count_steps: int = 100,
+    max_wait_secs: float = 7200,
+    save_checkpoint_steps: Any = USE_DEFAULT,
+    summary_dir: str | None = None,
+    save_graph_def: bool = True,
+) -> Any:
     """Creates a session for training that restores and saves checkpoints, writes summaries and logs
     steps per second.
 
@@ -319,8 +333,8 @@ def MonitoredTrainingSession(
     )
     scaffold, hooks = scaffold or Scaffold(), list(hooks or [])
     if not is_chief:
-        creator = WorkerSessionCreator(scaffold, master, config, max_wait_secs)
-        return MonitoredSession(creator, hooks, stop_grace_period_secs)
+        worker = WorkerSessionCreator(scaffold, master, config, max_wait_secs)
+        return MonitoredSession(worker, hooks, stop_grace_period_secs)
     all_hooks, summary_dir = list(chief_only_hooks or []), summary_dir or checkpoint_dir
     if summary_dir:
         if log_step_count_steps and log_step_count_steps > 0:

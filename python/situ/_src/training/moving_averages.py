@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """moving_averages.py: tf.train.ExponentialMovingAverage: averages of variables over steps."""
 
+from __future__ import annotations
+
 import functools
 
 import _situ
@@ -14,13 +16,23 @@ from situ._src.variables.eager_variable import place
 from situ._src.variables.variable import Variable, global_variables, trainable_variables, variable
 from situ._src.variables.variable_scope import get_variable_scope, variable_scope
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any, TensorLike
+
 
 def _op_of(thing):
     return getattr(thing, "op", None) if not _situ.executing_eagerly() else None
 
 
 @export("python.training.moving_averages.assign_moving_average")
-def assign_moving_average(variable, value, decay, zero_debias=True, name=None):
+def assign_moving_average(
+    variable: Any,
+    value: TensorLike,
+    decay: float,
+    zero_debias: bool = True,
+    name: str | None = None,
+) -> Any:
     """Computes `variable -= (variable - value) * (1 - decay)`; zero_debias corrects for initial
     zeros."""
     if place.mode != "replica":
@@ -80,7 +92,15 @@ class ExponentialMovingAverage:
     """Maintains moving averages of variables: `apply` computes shadow -= (1 - decay) * (shadow -
     variable)."""
 
-    def __init__(self, decay, num_updates=None, zero_debias=False, name="ExponentialMovingAverage"):
+    _averages: dict
+
+    def __init__(
+        self,
+        decay: float,
+        num_updates: int | None = None,
+        zero_debias: bool = False,
+        name: str | None = "ExponentialMovingAverage",
+    ):
         self._decay, self._num_updates = decay, num_updates
         self._zero_debias, self._name = zero_debias, name
         self._averages = {}
@@ -119,7 +139,7 @@ class ExponentialMovingAverage:
                 graph._scope = before
         return result
 
-    def apply(self, var_list=None):
+    def apply(self, var_list: Any = None) -> Any:
         """Returns an operation that updates the averages; None in eager mode, where it is done.
 
         Args:
@@ -156,11 +176,11 @@ class ExponentialMovingAverage:
         count = cast(self._num_updates, "float32", name="num_updates")
         return op("Minimum", decay, (1.0 + count) / (10.0 + count))
 
-    def average(self, var):
+    def average(self, var: TensorLike) -> Any:
         """Returns the average of a variable, or None."""
         return self._averages.get(self._key(var))
 
-    def average_name(self, var):
+    def average_name(self, var: TensorLike) -> Any:
         """Returns the name of the average of a variable."""
         found = self.average(var)
         if found is not None:
@@ -169,7 +189,7 @@ class ExponentialMovingAverage:
         base = var.op.name if isinstance(var, _situ.GraphTensor) else slot_creator.base_name(var)
         return f"{scope_name}{base}/{self._name}"
 
-    def variables_to_restore(self, moving_avg_variables=None):
+    def variables_to_restore(self, moving_avg_variables: Any = None) -> Any:
         """Returns a map for Saver that restores variables from their averages.
 
         Args:
@@ -190,5 +210,5 @@ class ExponentialMovingAverage:
 
 
 @export(v1="moving_average_variables")
-def moving_average_variables(scope=None):
+def moving_average_variables(scope: Any = None) -> Any:
     return get_default_graph().get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, scope)

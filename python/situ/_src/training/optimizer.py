@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """optimizer.py: tf.train.Optimizer, the base class of the optimizers of graph style."""
 
+from __future__ import annotations
+
 import _situ
 from situ._src.framework import api, indexed_slices
 from situ._src.framework.api import export
@@ -12,6 +14,10 @@ from situ._src.training import slot_creator, variable_updates
 from situ._src.variables.eager_variable import place
 from situ._src.variables.resource_variable import ResourceVariable
 from situ._src.variables.variable import Variable, trainable_variables, variable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any, TensorLike
 
 
 def gradients(*args, **kwargs):
@@ -42,28 +48,31 @@ class Optimizer:
     """Minimizes a loss by updating variables. A subclass implements _create_slots, _prepare,
     _apply_dense and _finish."""
 
+    _slots: dict
+    _non_slots: dict
+
     GATE_NONE, GATE_OP, GATE_GRAPH = 0, 1, 2
 
-    def __init__(self, use_locking, name):
+    def __init__(self, use_locking: bool, name: str):
         if not name:
             raise ValueError("Must specify the optimizer name")
         self._use_locking, self._name = use_locking, name
         self._slots, self._non_slots = {}, {}
 
-    def get_name(self):
+    def get_name(self) -> Any:
         return self._name
 
     def minimize(
         self,
-        loss,
-        global_step=None,
-        var_list=None,
-        gate_gradients=GATE_OP,
-        aggregation_method=None,
-        colocate_gradients_with_ops=False,
-        name=None,
-        grad_loss=None,
-    ):
+        loss: Any,
+        global_step: Any = None,
+        var_list: Any = None,
+        gate_gradients: Any = GATE_OP,
+        aggregation_method: Any = None,
+        colocate_gradients_with_ops: bool = False,
+        name: str | None = None,
+        grad_loss: Any = None,
+    ) -> Any:
         """Computes gradients and applies them.
 
         Args:
@@ -100,13 +109,13 @@ class Optimizer:
 
     def compute_gradients(
         self,
-        loss,
-        var_list=None,
-        gate_gradients=GATE_OP,
-        aggregation_method=None,
-        colocate_gradients_with_ops=False,
-        grad_loss=None,
-    ):
+        loss: Any,
+        var_list: Any = None,
+        gate_gradients: Any = GATE_OP,
+        aggregation_method: Any = None,
+        colocate_gradients_with_ops: bool = False,
+        grad_loss: Any = None,
+    ) -> Any:
         """Returns a list of pairs: the gradient of the loss (or None), and the variable.
 
         Args:
@@ -182,7 +191,9 @@ class Optimizer:
                     "['float16', 'float32', 'float64', 'bfloat16']."
                 )
 
-    def apply_gradients(self, grads_and_vars, global_step=None, name=None):
+    def apply_gradients(
+        self, grads_and_vars: Any, global_step: Any = None, name: str | None = None
+    ) -> Any:
         """Changes every variable by its gradient and counts the step.
 
         Args:
@@ -279,14 +290,14 @@ class Optimizer:
             named[_key(var)] = slot_creator.filled_slot(var, number, op_name)
         return named[_key(var)]
 
-    def get_slot(self, var, name):
+    def get_slot(self, var: TensorLike, name: str) -> Any:
         """The slot of a variable, or None."""
         return self._slots.get(name, {}).get(_key(var))
 
-    def get_slot_names(self):
+    def get_slot_names(self) -> list:
         return sorted(self._slots)
 
-    def variables(self):
+    def variables(self) -> list:
         """Returns all variables of the optimizer in this graph, sorted by name."""
         graph = _home()
         here = [v for (_, g), v in self._non_slots.items() if g is graph]

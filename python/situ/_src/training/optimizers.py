@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """optimizers.py: tf.train.GradientDescentOptimizer and the other optimizers of graph style."""
 
+from __future__ import annotations
+
 from situ._src.framework.api import export
 from situ._src.framework.scopes import colocate_with_variable, control_dependencies
 from situ._src.ops.array_ops import cast, group, op
 from situ._src.training.optimizer import Optimizer, at_once
 from situ._src.training.variable_updates import dense, update
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any, TensorLike
 
 
 def _exported(name):
@@ -39,7 +45,9 @@ class GradientDescentOptimizer(_Numbers):
       name: The prefix of the names of operations.
     """
 
-    def __init__(self, learning_rate, use_locking=False, name="GradientDescent"):
+    def __init__(
+        self, learning_rate: Any, use_locking: bool = False, name: str | None = "GradientDescent"
+    ):
         super().__init__(use_locking, name, learning_rate=learning_rate)
 
     def _apply_dense(self, grad, var):
@@ -77,7 +85,12 @@ class MomentumOptimizer(_Numbers):
     """
 
     def __init__(
-        self, learning_rate, momentum, use_locking=False, name="Momentum", use_nesterov=False
+        self,
+        learning_rate: Any,
+        momentum: Any,
+        use_locking: bool = False,
+        name: str | None = "Momentum",
+        use_nesterov: bool = False,
     ):
         super().__init__(use_locking, name, learning_rate=learning_rate, momentum=momentum)
         self._use_nesterov = use_nesterov
@@ -114,7 +127,11 @@ class AdagradOptimizer(_Numbers):
     """
 
     def __init__(
-        self, learning_rate, initial_accumulator_value=0.1, use_locking=False, name="Adagrad"
+        self,
+        learning_rate: Any,
+        initial_accumulator_value: float = 0.1,
+        use_locking: bool = False,
+        name: str | None = "Adagrad",
     ):
         if initial_accumulator_value <= 0.0:
             raise ValueError(
@@ -142,7 +159,12 @@ class AdadeltaOptimizer(_Numbers):
     """Adadelta: scales steps by the ratio of the RMS of updates and gradients."""
 
     def __init__(
-        self, learning_rate=0.001, rho=0.95, epsilon=1e-8, use_locking=False, name="Adadelta"
+        self,
+        learning_rate: Any = 0.001,
+        rho: float = 0.95,
+        epsilon: Any = 1e-8,
+        use_locking: bool = False,
+        name: str | None = "Adadelta",
     ):
         super().__init__(use_locking, name, lr=learning_rate, rho=rho, epsilon=epsilon)
 
@@ -178,13 +200,13 @@ class RMSPropOptimizer(_Numbers):
 
     def __init__(
         self,
-        learning_rate,
-        decay=0.9,
-        momentum=0.0,
-        epsilon=1e-10,
-        use_locking=False,
-        centered=False,
-        name="RMSProp",
+        learning_rate: Any,
+        decay: float = 0.9,
+        momentum: Any = 0.0,
+        epsilon: Any = 1e-10,
+        use_locking: bool = False,
+        centered: bool = False,
+        name: str | None = "RMSProp",
     ):
         super().__init__(
             use_locking,
@@ -234,12 +256,12 @@ class AdamOptimizer(_Numbers):
 
     def __init__(
         self,
-        learning_rate=0.001,
-        beta1=0.9,
-        beta2=0.999,
-        epsilon=1e-8,
-        use_locking=False,
-        name="Adam",
+        learning_rate: Any = 0.001,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        epsilon: Any = 1e-8,
+        use_locking: bool = False,
+        name: str | None = "Adam",
     ):
         super().__init__(
             use_locking,
@@ -301,17 +323,17 @@ class FtrlOptimizer(_Numbers):
 
     def __init__(
         self,
-        learning_rate,
-        learning_rate_power=-0.5,
-        initial_accumulator_value=0.1,
-        l1_regularization_strength=0.0,
-        l2_regularization_strength=0.0,
-        use_locking=False,
-        name="Ftrl",
-        accum_name=None,
-        linear_name=None,
-        l2_shrinkage_regularization_strength=0.0,
-        beta=None,
+        learning_rate: Any,
+        learning_rate_power: float = -0.5,
+        initial_accumulator_value: float = 0.1,
+        l1_regularization_strength: float = 0.0,
+        l2_regularization_strength: float = 0.0,
+        use_locking: bool = False,
+        name: str | None = "Ftrl",
+        accum_name: Any = None,
+        linear_name: Any = None,
+        l2_shrinkage_regularization_strength: float = 0.0,
+        beta: TensorLike = None,
     ):
         shrinkage = l2_shrinkage_regularization_strength
         for value, what, least in (
@@ -374,11 +396,11 @@ class ProximalGradientDescentOptimizer(_Numbers):
 
     def __init__(
         self,
-        learning_rate,
-        l1_regularization_strength=0.0,
-        l2_regularization_strength=0.0,
-        use_locking=False,
-        name="ProximalGradientDescent",
+        learning_rate: Any,
+        l1_regularization_strength: float = 0.0,
+        l2_regularization_strength: float = 0.0,
+        use_locking: bool = False,
+        name: str | None = "ProximalGradientDescent",
     ):
         super().__init__(
             use_locking,
@@ -404,12 +426,12 @@ class ProximalAdagradOptimizer(_Numbers):
 
     def __init__(
         self,
-        learning_rate,
-        initial_accumulator_value=0.1,
-        l1_regularization_strength=0.0,
-        l2_regularization_strength=0.0,
-        use_locking=False,
-        name="ProximalAdagrad",
+        learning_rate: Any,
+        initial_accumulator_value: float = 0.1,
+        l1_regularization_strength: float = 0.0,
+        l2_regularization_strength: float = 0.0,
+        use_locking: bool = False,
+        name: str | None = "ProximalAdagrad",
     ):
         if initial_accumulator_value <= 0.0:
             raise ValueError(

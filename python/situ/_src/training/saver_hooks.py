@@ -2,6 +2,8 @@
 """saver_hooks.py: session hooks that write checkpoints, summaries and traces, and count steps
 per second."""
 
+from __future__ import annotations
+
 import os
 
 import _situ
@@ -16,21 +18,25 @@ from situ._src.summary.protos import SessionLog, Summary
 from situ._src.training.basic_hooks import SecondOrStepTimer, step_tensor
 from situ._src.training.session_run_hook import SessionRunArgs, SessionRunHook
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any
+
 
 @export("estimator.CheckpointSaverListener", v1="train.CheckpointSaverListener")
 class CheckpointSaverListener:
     """Is called before and after checkpoints are saved."""
 
-    def begin(self):
+    def begin(self) -> None:
         pass
 
-    def before_save(self, session, global_step_value):
+    def before_save(self, session: Any, global_step_value: Any) -> None:
         pass
 
-    def after_save(self, session, global_step_value):
+    def after_save(self, session: Any, global_step_value: Any) -> None:
         """Called after a checkpoint is saved; True requests a stop."""
 
-    def end(self, session, global_step_value):
+    def end(self, session: Any, global_step_value: Any) -> None:
         pass
 
 
@@ -48,14 +54,14 @@ class CheckpointSaverHook(SessionRunHook):
 
     def __init__(
         self,
-        checkpoint_dir,
-        save_secs=None,
-        save_steps=None,
-        saver=None,
-        checkpoint_basename="model.ckpt",
-        scaffold=None,
-        listeners=None,
-        save_graph_def=True,
+        checkpoint_dir: str,
+        save_secs: float | None = None,
+        save_steps: int | None = None,
+        saver: Any = None,
+        checkpoint_basename: str = "model.ckpt",
+        scaffold: Any = None,
+        listeners: Any = None,
+        save_graph_def: bool = True,
     ):
         if saver is not None and scaffold is not None:
             raise ValueError("You cannot provide both saver and scaffold.")
@@ -66,14 +72,14 @@ class CheckpointSaverHook(SessionRunHook):
         self._timer = SecondOrStepTimer(every_secs=save_secs, every_steps=save_steps)
         self._listeners = list(listeners or [])
 
-    def begin(self):
+    def begin(self) -> None:
         self._writer = FileWriterCache.get(self._dir)
         self._step = step_tensor("CheckpointSaverHook")
         for listener in self._listeners:
             listener.begin()
 
     @property
-    def saver(self):
+    def saver(self) -> Any:
         if self._given is not None:
             return self._given
         if self._scaffold is not None:
@@ -86,7 +92,7 @@ class CheckpointSaverHook(SessionRunHook):
             )
         return result
 
-    def after_create_session(self, session, coord):
+    def after_create_session(self, session: Any, coord: Any) -> None:
         step = session.run(self._step)
         if self._save_graph_def:
             write_graph(get_default_graph(), self._dir, "graph.pbtxt")
@@ -94,10 +100,10 @@ class CheckpointSaverHook(SessionRunHook):
         self._save(session, step)
         self._timer.update_last_triggered_step(step)
 
-    def before_run(self, run_context):
+    def before_run(self, run_context: Any) -> Any:
         return SessionRunArgs(self._step)
 
-    def after_run(self, run_context, run_values):
+    def after_run(self, run_context: Any, run_values: Any) -> None:
         if not self._timer.should_trigger_for_step(run_values.results + 1):
             return
         step = run_context.session.run(self._step)
@@ -106,7 +112,7 @@ class CheckpointSaverHook(SessionRunHook):
             if self._save(run_context.session, step):
                 run_context.request_stop()
 
-    def end(self, session):
+    def end(self, session: Any) -> None:
         step = session.run(self._step)
         if step != self._timer.last_triggered_step():
             self._save(session, step)
@@ -137,19 +143,25 @@ class CheckpointSaverHook(SessionRunHook):
 class StepCounterHook(SessionRunHook):
     """Logs steps per second."""
 
-    def __init__(self, every_n_steps=100, every_n_secs=None, output_dir=None, summary_writer=None):
+    def __init__(
+        self,
+        every_n_steps: int = 100,
+        every_n_secs: float | None = None,
+        output_dir: str | None = None,
+        summary_writer: Any = None,
+    ):
         if (every_n_steps is None) == (every_n_secs is None):
             raise ValueError("exactly one of every_n_steps and every_n_secs should be provided.")
         self._timer = SecondOrStepTimer(every_steps=every_n_steps, every_secs=every_n_secs)
         self._writer, self._dir = summary_writer, output_dir
 
-    def begin(self):
+    def begin(self) -> None:
         if self._writer is None and self._dir:
             self._writer = FileWriterCache.get(self._dir)
         self._step = step_tensor("StepCounterHook")
         self._tag = self._step.op.name + "/sec"
 
-    def before_run(self, run_context):
+    def before_run(self, run_context: Any) -> Any:
         return SessionRunArgs(self._step)
 
     def _log_and_record(self, elapsed_steps, elapsed_time, global_step):
@@ -159,7 +171,7 @@ class StepCounterHook(SessionRunHook):
             self._writer.add_summary(Summary(value=[value]), global_step)
         logs.info("%s: %g", self._tag, rate)
 
-    def after_run(self, run_context, run_values):
+    def after_run(self, run_context: Any, run_values: Any) -> None:
         stale = run_values.results
         if not self._timer.should_trigger_for_step(stale + 1):
             return
@@ -176,12 +188,12 @@ class SummarySaverHook(SessionRunHook):
 
     def __init__(
         self,
-        save_steps=None,
-        save_secs=None,
-        output_dir=None,
-        summary_writer=None,
-        scaffold=None,
-        summary_op=None,
+        save_steps: int | None = None,
+        save_secs: float | None = None,
+        output_dir: str | None = None,
+        summary_writer: Any = None,
+        scaffold: Any = None,
+        summary_op: Any = None,
     ):
         if (scaffold is None) == (summary_op is None):
             raise ValueError("Exactly one of scaffold or summary_op must be provided.")
@@ -189,7 +201,7 @@ class SummarySaverHook(SessionRunHook):
         self._writer, self._dir = summary_writer, output_dir
         self._timer = SecondOrStepTimer(every_secs=save_secs, every_steps=save_steps)
 
-    def begin(self):
+    def begin(self) -> None:
         if self._writer is None and self._dir:
             self._writer = FileWriterCache.get(self._dir)
         self._next = None
@@ -199,14 +211,14 @@ class SummarySaverHook(SessionRunHook):
         found = self._summary_op if self._summary_op is not None else self._scaffold.summary_op
         return found if found is None or isinstance(found, (list, tuple)) else [found]
 
-    def before_run(self, run_context):
+    def before_run(self, run_context: Any) -> Any:
         self._asked = self._next is None or self._timer.should_trigger_for_step(self._next)
         fetches, found = {"global_step": self._step}, self._ops()
         if self._asked and found is not None:
             fetches["summary"] = list(found)
         return SessionRunArgs(fetches)
 
-    def after_run(self, run_context, run_values):
+    def after_run(self, run_context: Any, run_values: Any) -> None:
         if self._writer is None:
             return
         stale = run_values.results["global_step"]
@@ -221,7 +233,7 @@ class SummarySaverHook(SessionRunHook):
                 self._writer.add_summary(summary, step)
         self._next = step + 1
 
-    def end(self, session):
+    def end(self, session: Any) -> None:
         if self._writer is not None:
             self._writer.flush()
 
@@ -231,22 +243,27 @@ class ProfilerHook(SessionRunHook):
     """Writes Chrome traces of steps as timeline-STEP.json, and their RunMetadata as events."""
 
     def __init__(
-        self, save_steps=None, save_secs=None, output_dir="", show_dataflow=True, show_memory=False
+        self,
+        save_steps: int | None = None,
+        save_secs: float | None = None,
+        output_dir: str = "",
+        show_dataflow: bool = True,
+        show_memory: bool = False,
     ):
         self._timer = SecondOrStepTimer(every_secs=save_secs, every_steps=save_steps)
         self._dir, self._flow, self._memory = output_dir, show_dataflow, show_memory
 
-    def begin(self):
+    def begin(self) -> None:
         self._next, self._traced = None, False
         self._step = step_tensor("ProfilerHook")
         self._writer = FileWriterCache.get(self._dir)
 
-    def before_run(self, run_context):
+    def before_run(self, run_context: Any) -> Any:
         self._traced = self._next is not None and self._timer.should_trigger_for_step(self._next)
         options = RunOptions(trace_level=RunOptions.FULL_TRACE) if self._traced else None
         return SessionRunArgs(self._step, options=options)
 
-    def after_run(self, run_context, run_values):
+    def after_run(self, run_context: Any, run_values: Any) -> None:
         step = run_values.results + 1
         if self._next is None:
             self._timer.update_last_triggered_step(run_values.results)

@@ -2,6 +2,8 @@
 """scaffold.py: tf.train.Scaffold and tf.train.SessionManager: initialize and restore sessions
 for training."""
 
+from __future__ import annotations
+
 import time
 
 import numpy
@@ -22,9 +24,13 @@ from situ._src.variables.variable import (
     local_variables_initializer,
 )
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any, Callable
+
 
 @export(v1="tables_initializer")
-def tables_initializer(name="init_all_tables"):
+def tables_initializer(name: str | None = "init_all_tables") -> Any:
     """Returns an operation that initializes all tables."""
     return group(*get_default_graph().get_collection(GraphKeys.TABLE_INITIALIZERS), name=name)
 
@@ -46,18 +52,27 @@ def default_saver():
 class Scaffold:
     """The init, ready, local init and summary ops and the saver of a session."""
 
+    _init_op: Any
+    _init_feed_dict: Any
+    _ready_op: Any
+    _ready_for_local_init_op: Any
+    _local_init_op: Any
+    _local_init_feed_dict: Any
+    _summary_op: Any
+    _saver: Any
+
     def __init__(
         self,
-        init_op=None,
-        init_feed_dict=None,
-        init_fn=None,
-        ready_op=None,
-        ready_for_local_init_op=None,
-        local_init_op=None,
-        summary_op=None,
-        saver=None,
-        copy_from_scaffold=None,
-        local_init_feed_dict=None,
+        init_op: Any = None,
+        init_feed_dict: Any = None,
+        init_fn: Callable | None = None,
+        ready_op: Any = None,
+        ready_for_local_init_op: Any = None,
+        local_init_op: Any = None,
+        summary_op: Any = None,
+        saver: Any = None,
+        copy_from_scaffold: Any = None,
+        local_init_feed_dict: Any = None,
     ):
         other = copy_from_scaffold
         if other is not None and not isinstance(other, Scaffold):
@@ -90,7 +105,7 @@ class Scaffold:
     saver = property(lambda s: s._saver)
 
     @staticmethod
-    def get_or_default(arg_name, collection_key, default_constructor):
+    def get_or_default(arg_name: Any, collection_key: Any, default_constructor: Any) -> Any:
         """Returns the item of a collection; if it is empty, creates one and adds it."""
         found = get_default_graph().get_collection(collection_key)
         if len(found) > 1:
@@ -108,7 +123,7 @@ class Scaffold:
 
     default_local_init_op = staticmethod(default_local_init_op)
 
-    def finalize(self):
+    def finalize(self) -> Any:
         """Creates missing ops and finalizes the graph."""
         default = self.get_or_default
         if self._init_op is None:
@@ -176,13 +191,13 @@ class SessionManager:
 
     def __init__(
         self,
-        local_init_op=None,
-        ready_op=None,
-        ready_for_local_init_op=None,
-        graph=None,
-        recovery_wait_secs=30,
-        local_init_run_options=None,
-        local_init_feed_dict=None,
+        local_init_op: Any = None,
+        ready_op: Any = None,
+        ready_for_local_init_op: Any = None,
+        graph: Any = None,
+        recovery_wait_secs: float = 30,
+        local_init_run_options: Any = None,
+        local_init_feed_dict: Any = None,
     ):
         if ready_for_local_init_op is not None and local_init_op is None:
             raise ValueError(
@@ -233,17 +248,17 @@ class SessionManager:
 
     def prepare_session(
         self,
-        master="",
-        init_op=None,
-        saver=None,
-        checkpoint_dir=None,
-        checkpoint_filename_with_path=None,
-        wait_for_checkpoint=False,
-        max_wait_secs=7200,
-        config=None,
-        init_feed_dict=None,
-        init_fn=None,
-    ):
+        master: str = "",
+        init_op: Any = None,
+        saver: Any = None,
+        checkpoint_dir: str | None = None,
+        checkpoint_filename_with_path: str | None = None,
+        wait_for_checkpoint: bool = False,
+        max_wait_secs: float = 7200,
+        config: Any = None,
+        init_feed_dict: Any = None,
+        init_fn: Callable | None = None,
+    ) -> Any:
         """Returns a session with variables restored from a checkpoint, else initialized.
 
         Args:
@@ -289,14 +304,14 @@ class SessionManager:
 
     def recover_session(
         self,
-        master="",
-        saver=None,
-        checkpoint_dir=None,
-        checkpoint_filename_with_path=None,
-        wait_for_checkpoint=False,
-        max_wait_secs=7200,
-        config=None,
-    ):
+        master: str = "",
+        saver: Any = None,
+        checkpoint_dir: str | None = None,
+        checkpoint_filename_with_path: str | None = None,
+        wait_for_checkpoint: bool = False,
+        max_wait_secs: float = 7200,
+        config: Any = None,
+    ) -> Any:
         """Returns a session and whether its variables are restored and ready.
 
         Arguments as in prepare_session. Runs local_init_op in either case.
@@ -314,7 +329,9 @@ class SessionManager:
             logs.info("Restoring did not make model ready: %s", reason)
         return sess, done and reason is None
 
-    def wait_for_session(self, master="", config=None, max_wait_secs=float("inf")):
+    def wait_for_session(
+        self, master: str = "", config: Any = None, max_wait_secs: Any = float("inf")
+    ) -> Any:
         """Returns a session after another task has initialized the global variables.
 
         Runs local_init_op as soon as ready_for_local_init_op allows it.

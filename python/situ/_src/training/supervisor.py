@@ -2,6 +2,8 @@
 """supervisor.py: tf.train.Supervisor: a training session with threads that save checkpoints and
 summaries."""
 
+from __future__ import annotations
+
 import contextlib
 import os
 import time
@@ -20,6 +22,10 @@ from situ._src.training.global_step import global_step as read_global_step
 from situ._src.training.scaffold import SessionManager, default_local_init_op
 from situ._src.variables.initialization import report_uninitialized_variables
 from situ._src.variables.variable import global_variables, global_variables_initializer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any, Callable
 
 
 def _default_global_step():
@@ -86,26 +92,26 @@ class Supervisor:
 
     def __init__(
         self,
-        graph=None,
-        ready_op=USE_DEFAULT,
-        ready_for_local_init_op=USE_DEFAULT,
-        is_chief=True,
-        init_op=USE_DEFAULT,
-        init_feed_dict=None,
-        local_init_op=USE_DEFAULT,
-        logdir=None,
-        summary_op=USE_DEFAULT,
-        saver=USE_DEFAULT,
-        global_step=USE_DEFAULT,
-        save_summaries_secs=120,
-        save_model_secs=600,
-        recovery_wait_secs=30,
-        stop_grace_secs=120,
-        checkpoint_basename="model.ckpt",
-        session_manager=None,
-        summary_writer=USE_DEFAULT,
-        init_fn=None,
-        local_init_run_options=None,
+        graph: Any = None,
+        ready_op: Any = USE_DEFAULT,
+        ready_for_local_init_op: Any = USE_DEFAULT,
+        is_chief: bool = True,
+        init_op: Any = USE_DEFAULT,
+        init_feed_dict: Any = None,
+        local_init_op: Any = USE_DEFAULT,
+        logdir: str | None = None,
+        summary_op: Any = USE_DEFAULT,
+        saver: Any = USE_DEFAULT,
+        global_step: Any = USE_DEFAULT,
+        save_summaries_secs: float = 120,
+        save_model_secs: float = 600,
+        recovery_wait_secs: float = 30,
+        stop_grace_secs: float = 120,
+        checkpoint_basename: str = "model.ckpt",
+        session_manager: Any = None,
+        summary_writer: Any = USE_DEFAULT,
+        init_fn: Callable | None = None,
+        local_init_run_options: Any = None,
     ):
         self._graph, self._is_chief = graph or get_default_graph(), is_chief
         self.coord, self._grace = Coordinator(), stop_grace_secs
@@ -132,7 +138,7 @@ class Supervisor:
         self._logdir = logdir if is_chief else None
         self.save_summaries_secs = save_summaries_secs if is_chief else None
         self.save_model_secs = save_model_secs if is_chief else None
-        self.save_path = os.path.join(logdir, checkpoint_basename) if self._logdir else None
+        self.save_path = os.path.join(self._logdir, checkpoint_basename) if self._logdir else None
         self._writer, self._graph_added = None, False
         if is_chief:
             default = FileWriter(logdir) if summary_writer is self.USE_DEFAULT and logdir else None
@@ -161,12 +167,12 @@ class Supervisor:
 
     def prepare_or_wait_for_session(
         self,
-        master="",
-        config=None,
-        wait_for_checkpoint=False,
-        max_wait_secs=7200,
-        start_standard_services=True,
-    ):
+        master: str = "",
+        config: Any = None,
+        wait_for_checkpoint: bool = False,
+        max_wait_secs: float = 7200,
+        start_standard_services: bool = True,
+    ) -> Any:
         """Returns an initialized session.
 
         Args:
@@ -212,7 +218,7 @@ class Supervisor:
             self._writer.add_meta_graph(self._meta_graph_def)
             self._graph_added = True
 
-    def start_queue_runners(self, sess, queue_runners=None):
+    def start_queue_runners(self, sess: Any, queue_runners: Any = None) -> Any:
         """Starts the threads of queue runners, by default all of the graph; returns them."""
         if queue_runners is None:
             queue_runners = self._graph.get_collection(GraphKeys.QUEUE_RUNNERS)
@@ -223,7 +229,7 @@ class Supervisor:
 
     StartQueueRunners = start_queue_runners
 
-    def start_standard_services(self, sess):
+    def start_standard_services(self, sess: Any) -> Any:
         """Starts threads that save checkpoints, summaries and the steps per second.
 
         Returns:
@@ -274,7 +280,7 @@ class Supervisor:
             step = step.item()
         self._writer.add_summary(summary, step)
 
-    def summary_computed(self, sess, summary, global_step=None):
+    def summary_computed(self, sess: Any, summary: Any, global_step: Any = None) -> None:
         """Writes a summary, by default at the current step.
 
         Raises:
@@ -286,29 +292,36 @@ class Supervisor:
 
     SummaryComputed = summary_computed
 
-    def loop(self, timer_interval_secs, target, args=None, kwargs=None):
+    def loop(
+        self, timer_interval_secs: float, target: Any, args: Any = None, kwargs: Any = None
+    ) -> Any:
         """Starts a thread that calls a function every timer_interval_secs, and returns it."""
         return LooperThread.loop(self.coord, timer_interval_secs, target, args, kwargs)
 
     Loop = loop
 
-    def should_stop(self):
+    def should_stop(self) -> Any:
         return self.coord.should_stop()
 
     ShouldStop = should_stop
 
-    def request_stop(self, ex=None):
+    def request_stop(self, ex: Any = None) -> None:
         self.coord.request_stop(ex)
 
     RequestStop = request_stop
 
-    def stop_on_exception(self):
+    def stop_on_exception(self) -> Any:
         return self.coord.stop_on_exception()
 
-    def wait_for_stop(self):
+    def wait_for_stop(self) -> None:
         self.coord.wait_for_stop()
 
-    def stop(self, threads=None, close_summary_writer=True, ignore_live_threads=False):
+    def stop(
+        self,
+        threads: Any = None,
+        close_summary_writer: bool = True,
+        ignore_live_threads: bool = False,
+    ) -> None:
         self.coord.request_stop()
         try:
             self.coord.join(
@@ -326,8 +339,12 @@ class Supervisor:
 
     @contextlib.contextmanager
     def managed_session(
-        self, master="", config=None, start_standard_services=True, close_summary_writer=True
-    ):
+        self,
+        master: str = "",
+        config: Any = None,
+        start_standard_services: bool = True,
+        close_summary_writer: bool = True,
+    ) -> Any:
         """Context manager: a session that is prepared on entry and closed on exit."""
         sess = None
         try:
@@ -347,7 +364,9 @@ class Supervisor:
 
 
 @export(v1="train.basic_train_loop")
-def basic_train_loop(supervisor, train_step_fn, args=None, kwargs=None, master=""):
+def basic_train_loop(
+    supervisor: Any, train_step_fn: Callable, args: Any = None, kwargs: Any = None, master: str = ""
+) -> None:
     """Calls train_step_fn(session, *args, **kwargs) until the supervisor stops, again from the
     start if a step raises AbortedError: a server has restarted.
 

@@ -5,6 +5,8 @@ workers.
 A worker adds its gradients to accumulators beside the variables and waits for a token of the next
 step. A queue runner of the chief takes the means, applies them, and hands out the tokens."""
 
+from __future__ import annotations
+
 from situ._src.framework.api import export
 from situ._src.framework.graph import GraphKeys, get_default_graph, scope
 from situ._src.framework.indexed_slices import IndexedSlices
@@ -19,6 +21,10 @@ from situ._src.training.optimizer import Optimizer
 from situ._src.training.session_run_hook import SessionRunHook
 from situ._src.variables import initialization
 from situ._src.variables.variable import variable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any
 
 
 class _ChiefRunner(queue_runner.QueueRunner):
@@ -90,13 +96,13 @@ class SyncReplicasOptimizer(Optimizer):
 
     def __init__(
         self,
-        opt,
-        replicas_to_aggregate,
-        total_num_replicas=None,
-        variable_averages=None,
-        variables_to_average=None,
-        use_locking=False,
-        name="sync_replicas",
+        opt: Any,
+        replicas_to_aggregate: Any,
+        total_num_replicas: Any = None,
+        variable_averages: Any = None,
+        variables_to_average: Any = None,
+        use_locking: bool = False,
+        name: str = "sync_replicas",
     ):
         super().__init__(use_locking, name)
         self._opt, self._needed = opt, int(replicas_to_aggregate)
@@ -105,19 +111,21 @@ class SyncReplicasOptimizer(Optimizer):
         self._step = self._local_step = self._queue = self._runner = None
         self._accumulators: list = []  # (accumulator, device)
 
-    def compute_gradients(self, *args, **kwargs):
+    def compute_gradients(self, *args: Any, **kwargs: Any) -> Any:
         return self._opt.compute_gradients(*args, **kwargs)
 
-    def get_slot(self, *args, **kwargs):
+    def get_slot(self, *args: Any, **kwargs: Any) -> Any:
         return self._opt.get_slot(*args, **kwargs)
 
-    def get_slot_names(self, *args, **kwargs):
+    def get_slot_names(self, *args: Any, **kwargs: Any) -> Any:
         return self._opt.get_slot_names(*args, **kwargs)
 
-    def variables(self):
+    def variables(self) -> Any:
         return self._opt.variables()
 
-    def apply_gradients(self, grads_and_vars, global_step=None, name=None):
+    def apply_gradients(
+        self, grads_and_vars: Any, global_step: Any = None, name: str | None = None
+    ) -> Any:
         """Returns an operation that adds gradients and waits for the end of the step.
 
         Args:
@@ -218,7 +226,7 @@ class SyncReplicasOptimizer(Optimizer):
         """Returns `count` tokens of the current step."""
         return op("Fill", [count], self._step.read_value())
 
-    def get_chief_queue_runner(self):
+    def get_chief_queue_runner(self) -> Any:
         """Returns the queue runner that applies the means, for the chief.
 
         Raises:
@@ -228,7 +236,7 @@ class SyncReplicasOptimizer(Optimizer):
             raise ValueError("Should be called after apply_gradients().")
         return self._runner
 
-    def get_init_tokens_op(self, num_tokens=-1):
+    def get_init_tokens_op(self, num_tokens: int = -1) -> Any:
         """Returns an operation that hands out the first tokens, for the chief.
 
         Args:
@@ -253,7 +261,7 @@ class SyncReplicasOptimizer(Optimizer):
         with device(self._step.device), get_default_graph().name_scope(""):
             return self._queue.enqueue_many([self._tokens_of(num_tokens)])
 
-    def make_session_run_hook(self, is_chief, num_tokens=-1):
+    def make_session_run_hook(self, is_chief: bool, num_tokens: int = -1) -> Any:
         """Returns a hook that initializes a worker and, on the chief, starts the queue runner.
 
         Args:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """warm_start.py: tf.train.init_from_checkpoint and warm_start: initial values from a checkpoint."""
 
+from __future__ import annotations
+
 import collections
 
 import numpy
@@ -15,6 +17,10 @@ from situ._src.training import slot_creator
 from situ._src.variables.partitioned_variable import PartitionedVariable
 from situ._src.variables.resource_variable import ResourceVariable
 from situ._src.variables.variable import Variable, global_variables
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any
 
 
 def _set_initial_value(var, value, name):
@@ -59,7 +65,7 @@ def _matches(reader, key, target):
 
 
 @export(v1=("train.init_from_checkpoint", "contrib.framework.init_from_checkpoint"))
-def init_from_checkpoint(ckpt_dir_or_file, assignment_map):
+def init_from_checkpoint(ckpt_dir_or_file: str, assignment_map: Any) -> None:
     """Makes the initializers of variables read a checkpoint; the map is {"scope/": "other/"}."""
     reader = load_checkpoint(ckpt_dir_or_file)
     items = assignment_map.items() if isinstance(assignment_map, dict) else assignment_map
@@ -123,7 +129,7 @@ class VocabInfo(
             )
         return made
 
-    def rows(self):
+    def rows(self) -> Any:
         """Returns the position of each new word in the old vocabulary, -1 without one."""
         old = {word: i for i, word in enumerate(_words(self.old_vocab, self.old_vocab_size))}
         new = _words(self.new_vocab, self.new_vocab_size)
@@ -203,11 +209,11 @@ def _check_used(argument, names, chosen):
 
 @export(v1="train.warm_start")
 def warm_start(
-    ckpt_to_initialize_from,
-    vars_to_warm_start=".*",
-    var_name_to_vocab_info=None,
-    var_name_to_prev_var_name=None,
-):
+    ckpt_to_initialize_from: Any,
+    vars_to_warm_start: Any = ".*",
+    var_name_to_vocab_info: Any = None,
+    var_name_to_prev_var_name: Any = None,
+) -> None:
     """Initializes variables from a checkpoint.
 
     Args:
@@ -242,8 +248,11 @@ def warm_start(
     v1=("contrib.framework.assign_from_checkpoint_fn", "contrib.slim.assign_from_checkpoint_fn")
 )
 def assign_from_checkpoint_fn(
-    model_path, var_list, ignore_missing_vars=False, reshape_variables=False
-):
+    model_path: str,
+    var_list: Any,
+    ignore_missing_vars: bool = False,
+    reshape_variables: bool = False,
+) -> Any:
     """Returns a function of a session that restores variables; None if there are none."""
     named = (
         dict(var_list)

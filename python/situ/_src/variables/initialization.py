@@ -14,6 +14,10 @@ from situ._src.ops.unique_sort_ops import boolean_mask
 from situ._src.variables.resource_variable import ResourceVariable
 from situ._src.variables.variable import global_variables, local_variables
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any, TensorLike
+
 
 class Probe:
     """A fetch whose value a Python function of the session computes."""
@@ -57,7 +61,7 @@ def uninitialized(session, variables):
 
 
 @export(v1="is_variable_initialized")
-def is_variable_initialized(variable):
+def is_variable_initialized(variable: Any) -> Any:
     """Returns a boolean tensor: whether a variable has a value.
 
     Args:
@@ -69,7 +73,9 @@ def is_variable_initialized(variable):
 
 
 @export(v1="report_uninitialized_variables")
-def report_uninitialized_variables(var_list=None, name="report_uninitialized_variables"):
+def report_uninitialized_variables(
+    var_list: Any = None, name: str | None = "report_uninitialized_variables"
+) -> Any:
     """Returns a tensor with the names of variables without a value.
 
     Args:
@@ -91,7 +97,7 @@ def report_uninitialized_variables(var_list=None, name="report_uninitialized_var
 
 
 @export(v1="assert_variables_initialized")
-def assert_variables_initialized(var_list=None):
+def assert_variables_initialized(var_list: Any = None) -> Any:
     """Returns a fetch that raises FailedPreconditionError if a variable has no value.
 
     Args:
@@ -109,7 +115,7 @@ def assert_variables_initialized(var_list=None):
 
 
 @export(v1="count_up_to")
-def count_up_to(ref, limit, name=None):
+def count_up_to(ref: TensorLike, limit: int, name: str | None = None) -> Any:
     """Increments a variable until it reaches a limit.
 
     Args:

@@ -17,9 +17,13 @@ from situ._src.ops import init_ops
 from situ._src.ops.array_ops import concat, convert_to_tensor, identity, op
 from situ._src.variables.save_slice_info import SaveSliceInfo
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any, Axis, DTypeLike, ShapeLike
+
 
 @export(v1="fixed_size_partitioner")
-def fixed_size_partitioner(num_shards: int, axis: int = 0):
+def fixed_size_partitioner(num_shards: int, axis: int = 0) -> Any:
     """Returns a partitioner with a fixed number of shards.
 
     Args:
@@ -51,8 +55,11 @@ def _check_positive(name, value):
 
 @export(v1="variable_axis_size_partitioner")
 def variable_axis_size_partitioner(
-    max_shard_bytes, axis=0, bytes_per_string_element=16, max_shards=None
-):
+    max_shard_bytes: int,
+    axis: Axis = 0,
+    bytes_per_string_element: int = 16,
+    max_shards: int | None = None,
+) -> Any:
     """Returns a partitioner with shards of limited size.
 
     Args:
@@ -82,8 +89,11 @@ def variable_axis_size_partitioner(
 
 @export(v1="min_max_variable_partitioner")
 def min_max_variable_partitioner(
-    max_partitions=1, axis=0, min_slice_size=256 << 10, bytes_per_string_element=16
-):
+    max_partitions: int = 1,
+    axis: Axis = 0,
+    min_slice_size: Any = 256 << 10,
+    bytes_per_string_element: int = 16,
+) -> Any:
     """Returns a partitioner with as many shards as possible.
 
     Args:
@@ -344,15 +354,15 @@ def create(make, name, counts, shape, dtype, initializer, options):
 
 @export(v1="create_partitioned_variables")
 def create_partitioned_variables(
-    shape,
-    slicing,
-    initializer,
-    dtype="float32",
-    trainable=True,
-    collections=None,
-    name=None,
-    reuse=None,
-):
+    shape: ShapeLike,
+    slicing: Any,
+    initializer: Any,
+    dtype: DTypeLike = "float32",
+    trainable: bool = True,
+    collections: list[str] | None = None,
+    name: str | None = None,
+    reuse: bool | None = None,
+) -> list:
     """Creates the slices of a variable.
 
     Args:

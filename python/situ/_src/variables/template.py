@@ -12,13 +12,22 @@ from situ._src.framework.graph import GraphKeys
 from situ._src.variables.variable_scope import variable_scope
 from situ._src.variables.variable_store import EagerVariableStore
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any
+
 
 @export(
     "make_template", v1=("contrib.eager.make_template", "contrib.eager.python.tfe.make_template")
 )
 def make_template(
-    name_, func_, create_scope_now_=False, unique_name_=None, custom_getter_=None, **kwargs
-):
+    name_: Any,
+    func_: Any,
+    create_scope_now_: bool = False,
+    unique_name_: Any = None,
+    custom_getter_: Any = None,
+    **kwargs: Any,
+) -> Any:
     """Wraps a function so that all calls share the variables of the first one.
 
     Args:

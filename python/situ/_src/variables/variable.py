@@ -22,6 +22,10 @@ from situ._src.variables.graph_variable import GraphVariable, aggregated, collec
 from situ._src.variables.resource_variable import ResourceVariable
 from situ._src.variables.save_slice_info import SaveSliceInfo
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any, DTypeLike, ShapeLike, TensorLike
+
 
 class RefVariable(GraphVariable):
     """A graph-mode variable by reference: a VariableV2, its Assign and its read."""
@@ -217,7 +221,7 @@ def _creator_stack():
 
 @export("variable_creator_scope")
 @contextlib.contextmanager
-def variable_creator_scope(variable_creator):
+def variable_creator_scope(variable_creator: Any) -> Any:
     """Returns a context manager in which a function creates the variables.
 
     Args:
@@ -333,10 +337,12 @@ class Variable(metaclass=_VariableType):
       ValueError: there is no initial value, or its shape is not compatible with `shape`.
     """
 
+    trainable: Any
+
     SaveSliceInfo = SaveSliceInfo
 
     @staticmethod
-    def from_proto(variable_def, import_scope=None):
+    def from_proto(variable_def: Any, import_scope: str | None = None) -> Any:
         """Returns the variable of a VariableDef whose nodes are in the default graph.
 
         Args:
@@ -349,7 +355,13 @@ class Variable(metaclass=_VariableType):
 
 
 @export("raw_ops.Variable")
-def raw_variable(shape, dtype, container="", shared_name="", name=None):
+def raw_variable(
+    shape: ShapeLike,
+    dtype: DTypeLike,
+    container: str = "",
+    shared_name: str = "",
+    name: str | None = None,
+) -> Any:
     """Creates a reference variable: the former name of the op VariableV2.
 
     Args:
@@ -373,7 +385,13 @@ def _assign_by(method, ref, value, use_locking, name):
 
 
 @export(v1="assign")
-def assign(ref, value, validate_shape=None, use_locking=None, name=None):
+def assign(
+    ref: TensorLike,
+    value: TensorLike,
+    validate_shape: bool | None = None,
+    use_locking: bool | None = None,
+    name: str | None = None,
+) -> Any:
     """Assigns a value to a variable.
 
     Args:
@@ -423,7 +441,7 @@ model_variables = _collection_getter(GraphKeys.MODEL_VARIABLES, "model_variables
 
 
 @export(v1=("variables_initializer", "initialize_variables", "initializers.variables"))
-def variables_initializer(var_list, name: str = "init"):
+def variables_initializer(var_list: Any, name: str = "init") -> Any:
     """Returns an operation that initializes variables.
 
     Args:
@@ -438,12 +456,12 @@ def variables_initializer(var_list, name: str = "init"):
 @export(
     v1=("global_variables_initializer", "initialize_all_variables", "initializers.global_variables")
 )
-def global_variables_initializer():
+def global_variables_initializer() -> Any:
     """Returns an operation that initializes all global variables."""
     return variables_initializer(global_variables())
 
 
 @export(v1=("local_variables_initializer", "initialize_local_variables"))
-def local_variables_initializer():
+def local_variables_initializer() -> Any:
     """Returns an operation that initializes all local variables."""
     return variables_initializer(local_variables())

@@ -17,6 +17,10 @@ from situ._src.ops.array_ops import convert_to_tensor
 from situ._src.variables import variable_store
 from situ._src.variables.variable_store import AUTO_REUSE
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any, Callable, DTypeLike, ShapeLike, TensorLike
+
 
 class VariableScope:
     """The options of get_variable in a scope: name, reuse, initializer, regularizer, ..."""
@@ -265,19 +269,19 @@ class variable_scope(ReusableScope):
 
     def __init__(
         self,
-        name_or_scope=None,
-        default_name=None,
-        values=None,
-        initializer=None,
-        regularizer=None,
-        caching_device=None,
-        partitioner=None,
-        custom_getter=None,
-        reuse=None,
-        dtype=None,
-        use_resource=None,
-        constraint=None,
-        auxiliary_name_scope=True,
+        name_or_scope: Any = None,
+        default_name: Any = None,
+        values: TensorLike = None,
+        initializer: Any = None,
+        regularizer: Callable | None = None,
+        caching_device: Any = None,
+        partitioner: Callable | None = None,
+        custom_getter: Callable | None = None,
+        reuse: bool | None = None,
+        dtype: DTypeLike = None,
+        use_resource: bool | None = None,
+        constraint: Any = None,
+        auxiliary_name_scope: bool = True,
     ):
         super().__init__()
         if name_or_scope is None and default_name is None:
@@ -388,29 +392,31 @@ def _derived(
 
 
 @export(v1="variable_op_scope")
-def variable_op_scope(values, name_or_scope, default_name=None, **kwargs):
+def variable_op_scope(
+    values: TensorLike, name_or_scope: Any, default_name: Any = None, **kwargs: Any
+) -> Any:
     """Deprecated form of tf.compat.v1.variable_scope."""
     return variable_scope(name_or_scope, default_name, values, **kwargs)
 
 
 @export(v1="get_variable")
 def get_variable(
-    name,
-    shape=None,
-    dtype=None,
-    initializer=None,
-    regularizer=None,
-    trainable=None,
-    collections=None,
-    caching_device=None,
-    partitioner=None,
-    validate_shape=True,
-    use_resource=None,
-    custom_getter=None,
-    constraint=None,
-    synchronization=None,
-    aggregation=None,
-):
+    name: str,
+    shape: ShapeLike = None,
+    dtype: DTypeLike = None,
+    initializer: Any = None,
+    regularizer: Callable | None = None,
+    trainable: bool | None = None,
+    collections: list[str] | None = None,
+    caching_device: Any = None,
+    partitioner: Callable | None = None,
+    validate_shape: bool = True,
+    use_resource: bool | None = None,
+    custom_getter: Callable | None = None,
+    constraint: Any = None,
+    synchronization: Any = None,
+    aggregation: Any = None,
+) -> Any:
     """Returns the variable of that name in the scope, which is created or (with reuse) exists."""
     return get_variable_scope().get_variable(
         None,
@@ -434,22 +440,22 @@ def get_variable(
 
 @export(v1="get_local_variable")
 def get_local_variable(
-    name,
-    shape=None,
-    dtype=None,
-    initializer=None,
-    regularizer=None,
-    trainable=None,
-    collections=None,
-    caching_device=None,
-    partitioner=None,
-    validate_shape=True,
-    use_resource=None,
-    custom_getter=None,
-    constraint=None,
-    synchronization=None,
-    aggregation=None,
-):
+    name: str,
+    shape: ShapeLike = None,
+    dtype: DTypeLike = None,
+    initializer: Any = None,
+    regularizer: Callable | None = None,
+    trainable: bool | None = None,
+    collections: list[str] | None = None,
+    caching_device: Any = None,
+    partitioner: Callable | None = None,
+    validate_shape: bool = True,
+    use_resource: bool | None = None,
+    custom_getter: Callable | None = None,
+    constraint: Any = None,
+    synchronization: Any = None,
+    aggregation: Any = None,
+) -> Any:
     """As get_variable, for a variable that is neither saved nor trained; `trainable` has no
     effect."""
     del trainable  # it is False

@@ -22,6 +22,10 @@ from situ._src.variables.synchronization import is_trainable
 from situ._src.variables.synchronization import synchronization as as_mode
 from situ._src.variables.variable import variable
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any
+
 
 class _Auto:
     """The value of tf.compat.v1.AUTO_REUSE: creates a variable the first time and reuses it
@@ -57,7 +61,7 @@ class EagerVariableStore:
         self._variables = {}
 
     @contextlib.contextmanager
-    def as_default(self):
+    def as_default(self) -> Any:
         """Returns a context manager in which get_variable looks for variables in this store."""
         before, _eager.store = getattr(_eager, "store", None), self._variables
         try:
@@ -90,7 +94,7 @@ class EagerVariableStore:
 
 
 @export(v1="no_regularizer")
-def no_regularizer(_):
+def no_regularizer(_: Any) -> None:
     """Returns None: a regularizer for variables that shall not have one."""
     return
 

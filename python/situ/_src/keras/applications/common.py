@@ -181,7 +181,7 @@ def preprocessing(mode, *modules):
 
 
 @keras_export("applications.imagenet_utils.preprocess_input")
-def preprocess_input(x: Any, data_format: str | None = None, mode: str = "caffe"):
+def preprocess_input(x: Any, data_format: str | None = None, mode: str = "caffe") -> Any:
     """Scales images as the network expects them."""
     if mode not in ("caffe", "tf", "torch"):
         raise ValueError(
@@ -191,7 +191,7 @@ def preprocess_input(x: Any, data_format: str | None = None, mode: str = "caffe"
 
 
 @keras_export("applications.imagenet_utils.decode_predictions")
-def decode_predictions(preds, top=5):
+def decode_predictions(preds: Any, top: Any = 5) -> list:
     """Returns the most likely ImageNet classes: (WordNet id, name, score).
 
     Args:

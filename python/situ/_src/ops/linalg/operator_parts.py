@@ -15,7 +15,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing takes long to import
     from typing import ClassVar
 
-    from situ._src.framework.type_aliases import Any, Callable
+    from situ._src.framework.type_aliases import (
+        Any,
+        Callable,
+    )
 
 
 def _map(function: Callable, value: Any) -> Any:
@@ -224,7 +227,7 @@ class OperatorSpec(TypeSpec):
     """
 
     def __init__(
-        self, kind: type, shape: Any, dtype: Any, parts: dict[str, Any], others: dict[str, Any]
+        self, kind: type, shape: Any, dtype: Any, parts: dict[str, Any], others: Any
     ) -> None:
         self.kind, self.shape, self.dtype = kind, shape, dtype
         self._part_specs, self._others = parts, others

@@ -136,7 +136,7 @@ def softmax_cross_entropy(
 
 @export(v1="nn.softmax_cross_entropy_with_logits")
 def softmax_cross_entropy_with_logits(
-    _sentinel=None,
+    _sentinel: Any = None,
     labels: TensorLike = None,
     logits: TensorLike = None,
     dim: TensorLike = -1,
@@ -207,7 +207,10 @@ def _sparse(labels, logits, name):
 
 @export(v1="nn.sparse_softmax_cross_entropy_with_logits")
 def sparse_softmax_cross_entropy_with_logits(
-    _sentinel=None, labels: TensorLike = None, logits: TensorLike = None, name: str | None = None
+    _sentinel: Any = None,
+    labels: TensorLike = None,
+    logits: TensorLike = None,
+    name: str | None = None,
 ) -> Tensor:
     """Computes the softmax cross-entropy between `logits` and class indices.
 
@@ -265,7 +268,10 @@ def _sigmoid(labels, logits, name):
 
 @export(v1="nn.sigmoid_cross_entropy_with_logits")
 def sigmoid_cross_entropy_with_logits(
-    _sentinel=None, labels: TensorLike = None, logits: TensorLike = None, name: str | None = None
+    _sentinel: Any = None,
+    labels: TensorLike = None,
+    logits: TensorLike = None,
+    name: str | None = None,
 ) -> Tensor:
     """Computes the element-wise sigmoid cross-entropy between `logits` and `labels`.
 

@@ -16,7 +16,12 @@ from situ._src.variables import variable_scope
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing takes long to import
-    from situ._src.framework.type_aliases import Any, DTypeLike, Tensor
+    from situ._src.framework.type_aliases import (
+        Any,
+        Callable,
+        DTypeLike,
+        Tensor,
+    )
 
 
 def _swap(x):
@@ -475,7 +480,13 @@ def sequence_loss(
 
 
 @export(v1="nn.raw_rnn")
-def raw_rnn(cell, loop_fn, parallel_iterations=None, swap_memory=False, scope=None):
+def raw_rnn(
+    cell: Any,
+    loop_fn: Callable,
+    parallel_iterations: int | None = None,
+    swap_memory: bool = False,
+    scope: Any = None,
+) -> Any:
     """Runs an RNN cell in a loop that `loop_fn` controls: (TensorArray of outputs, final state,
     final loop
     state).
@@ -497,7 +508,8 @@ def raw_rnn(cell, loop_fn, parallel_iterations=None, swap_memory=False, scope=No
             e.dtype if hasattr(e, "dtype") else nest.flatten(state)[0].dtype.base_dtype
             for e in nest.flatten(emit)
         ]
-        arrays = [TensorArray(k, 0, dynamic_size=True) for k in kinds]
+        make: Any = TensorArray  # its metaclass chooses the class
+        arrays = [make(k, 0, dynamic_size=True) for k in kinds]
         carried = convert_to_tensor(0) if loop_state is None else loop_state
         first = [time, finished, inputs, arrays, state, carried]
 

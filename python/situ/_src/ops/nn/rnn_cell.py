@@ -20,7 +20,12 @@ from situ._src.variables import variable_scope
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing takes long to import
-    from situ._src.framework.type_aliases import Any, DTypeLike, ShapeLike
+    from situ._src.framework.type_aliases import (
+        Any,
+        DTypeLike,
+        ShapeLike,
+        TensorLike,
+    )
 
 
 def cells(*names):
@@ -279,13 +284,13 @@ class LSTMBlockCell(LSTMCell):
 
     def __init__(
         self,
-        num_units,
-        forget_bias=1.0,
-        cell_clip=None,
-        use_peephole=False,
-        dtype=None,
-        reuse=None,
-        name="lstm_cell",
+        num_units: int,
+        forget_bias: float = 1.0,
+        cell_clip: Any = None,
+        use_peephole: bool = False,
+        dtype: DTypeLike = None,
+        reuse: bool | None = None,
+        name: str | None = "lstm_cell",
     ):
         super().__init__(
             num_units,
@@ -479,13 +484,15 @@ class DeviceWrapper(_Wrapper):
 class OutputProjectionWrapper(_Wrapper):
     """Adds a linear layer to the output of a cell."""
 
-    def __init__(self, cell, output_size, activation=None, reuse=None):
+    def __init__(
+        self, cell: Any, output_size: int, activation: Any = None, reuse: bool | None = None
+    ):
         super().__init__(cell, reuse)
         self._size, self._activation = int(output_size), activation
 
     output_size = property(lambda s: s._size)
 
-    def call(self, inputs, state):
+    def call(self, inputs: TensorLike, state: Any) -> Any:  # type: ignore[override]
         output, state = self._cell(inputs, state)
         kernel = variable_scope.get_variable("kernel", [_depth(output.shape), self._size])
         bias = variable_scope.get_variable("bias", [self._size], initializer=init_ops.Zeros())
