@@ -72,10 +72,10 @@ def relu(
 def _op_activation(name, op_name, doc):
     """Defines the activation function of an op."""
 
-    def activation(x):
+    def activation(x: TensorLike) -> Tensor:
         return op(op_name, convert_to_tensor(x))
 
-    activation.__name__, activation.__doc__ = name, doc
+    activation.__name__, activation.__doc__ = name, f"{doc}\n\n    Args:\n      x: A tensor.\n    "
     return _export_function(activation)
 
 
