@@ -108,13 +108,21 @@ def result_type(*dtypes: Any) -> str:
 
 @keras3_export("backend.is_float_dtype")
 def is_float_dtype(dtype: Any) -> bool:
-    """Returns whether a type is a floating-point type."""
+    """Returns whether a type is a floating-point type.
+
+    Args:
+      dtype: The type.
+    """
     name = standardize_dtype(dtype)
     return name.startswith(("float", "bfloat"))
 
 
 @keras3_export("backend.is_int_dtype")
 def is_int_dtype(dtype: Any) -> bool:
-    """Returns whether a type is an integer type; bool is not one."""
+    """Returns whether a type is an integer type; bool is not one.
+
+    Args:
+      dtype: The type.
+    """
     name = standardize_dtype(dtype)
     return name.startswith(("int", "uint"))
