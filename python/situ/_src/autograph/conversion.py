@@ -451,12 +451,21 @@ def to_code(entity: Any, recursive: bool = True, experimental_optional_features:
 
 @export("autograph.set_verbosity")
 def set_verbosity(level: Any, alsologtostdout: bool = False) -> None:
-    """Does nothing: the conversion logs nothing."""
+    """Does nothing: the conversion logs nothing.
+
+    Args:
+      level: The level; it has no effect.
+      alsologtostdout: Has no effect.
+    """
 
 
 @export("autograph.trace")
 def trace(*args: Any) -> None:
-    """Prints its arguments while a function is traced."""
+    """Prints its arguments while a function is traced.
+
+    Args:
+      *args: Values to print.
+    """
     print(*args)
 
 

@@ -60,7 +60,25 @@ def make_batched_features_dataset(
     drop_final_batch: bool = False,
 ) -> Any:
     """Creates a data set of batches of parsed tf.Example records: a dictionary of features, or a
-    pair with the label. The order is deterministic, also if `sloppy_ordering`."""
+    pair with the label. The order is deterministic, also if `sloppy_ordering`.
+
+    Args:
+      file_pattern: A glob pattern, or a list of them.
+      batch_size: Batch size.
+      features: Dictionary from keys to the features of tf.io.parse_example.
+      reader: Class of data sets to read files with.
+      label_key: Key of the labels; they are removed from the features.
+      reader_args: Further arguments of the reader.
+      num_epochs: Number of epochs; None: endless.
+      shuffle: Whether to shuffle the elements.
+      shuffle_buffer_size: Size of the buffer for shuffling.
+      shuffle_seed: Seed of the order.
+      prefetch_buffer_size: Number of batches to prefetch.
+      reader_num_threads: Number of files to read at a time.
+      parser_num_threads: Number of threads that parse.
+      sloppy_ordering: Has no effect: the order is deterministic.
+      drop_final_batch: Whether to drop a last batch that is smaller.
+    """
     del sloppy_ordering  # the order is always deterministic
     from situ._src.data.readers import TFRecordDataset
     from situ._src.ops.parsing_ops import parse_example
@@ -142,7 +160,31 @@ def make_csv_dataset(
 ) -> Any:
     """Creates a data set of batches of the columns of CSV files: a dictionary of vectors, or a pair
     with the label. Rows of `num_parallel_reads` files are interleaved, 1 by default; their order is
-    deterministic, also if `sloppy`."""
+    deterministic, also if `sloppy`.
+
+    Args:
+      file_pattern: A glob pattern, or a list of them.
+      batch_size: Batch size.
+      column_names: Names of the columns; default: the first line.
+      column_defaults: Type or default value of each column; default: inferred from the first rows.
+      label_name: Column of the labels.
+      select_columns: Names or indices of the columns to read; default: all.
+      field_delim: Separator of fields.
+      use_quote_delim: Whether double quotes quote fields.
+      na_value: String that stands for a missing field, beside the empty one.
+      header: Whether the first line of each file has the names.
+      num_epochs: Number of epochs; None: endless.
+      shuffle: Whether to shuffle the elements.
+      shuffle_buffer_size: Size of the buffer for shuffling.
+      shuffle_seed: Seed of the order.
+      prefetch_buffer_size: Number of batches to prefetch.
+      num_parallel_reads: Number of files to read at a time.
+      sloppy: Has no effect: the order is deterministic.
+      num_rows_for_inference: Number of rows to infer types from.
+      compression_type: "", "GZIP" or "ZLIB".
+      ignore_errors: Whether to skip rows that cannot be parsed.
+      encoding: The encoding of bytes.
+    """
     del sloppy  # the order is always deterministic
     from situ._src.framework.api import BOTH
 

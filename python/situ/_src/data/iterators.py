@@ -318,7 +318,11 @@ class NumpyIterator:
 
 @export("data.experimental.get_next_as_optional")
 def get_next_as_optional(iterator: Any) -> Any:
-    """Returns the next element of an iterator as a tf.experimental.Optional."""
+    """Returns the next element of an iterator as a tf.experimental.Optional.
+
+    Args:
+      iterator: The iterator.
+    """
     return iterator.get_next_as_optional()
 
 
@@ -544,7 +548,11 @@ def _refuse_state(tensors):
 
 @export("compat.v1.data.make_one_shot_iterator", v1="data.make_one_shot_iterator")
 def make_one_shot_iterator(dataset: Any) -> Any:
-    """Creates an iterator that needs no initialization."""
+    """Creates an iterator that needs no initialization.
+
+    Args:
+      dataset: a tf.data.Dataset.
+    """
     if _situ.current_graph() is None and _situ.executing_eagerly():
         return iter(dataset)
     get_seed(None)  # TensorFlow's iterator function uses up a seed of the graph
@@ -562,7 +570,12 @@ def make_one_shot_iterator(dataset: Any) -> Any:
 
 @export("compat.v1.data.make_initializable_iterator", v1="data.make_initializable_iterator")
 def make_initializable_iterator(dataset: Any, shared_name: str | None = None) -> Any:
-    """Creates an iterator that its initializer starts."""
+    """Creates an iterator that its initializer starts.
+
+    Args:
+      dataset: a tf.data.Dataset.
+      shared_name: Name under which sessions share the iterator.
+    """
     if _situ.current_graph() is None and _situ.executing_eagerly():
         raise RuntimeError(
             "dataset.make_initializable_iterator is not supported when eager "
@@ -622,23 +635,39 @@ def make_saveable_from_iterator(iterator: Any, external_state_policy: Any = None
 
 @export(v1="data.get_output_types")
 def get_output_types(dataset_or_iterator: Any) -> Any:
-    """Returns the types of the components of an element."""
+    """Returns the types of the components of an element.
+
+    Args:
+      dataset_or_iterator: A data set or an iterator.
+    """
     return dataset_or_iterator.output_types
 
 
 @export(v1="data.get_output_shapes")
 def get_output_shapes(dataset_or_iterator: Any) -> Any:
-    """Returns the shapes of the components of an element."""
+    """Returns the shapes of the components of an element.
+
+    Args:
+      dataset_or_iterator: A data set or an iterator.
+    """
     return dataset_or_iterator.output_shapes
 
 
 @export(v1="data.get_output_classes")
 def get_output_classes(dataset_or_iterator: Any) -> Any:
-    """Returns the classes of the components of an element."""
+    """Returns the classes of the components of an element.
+
+    Args:
+      dataset_or_iterator: A data set or an iterator.
+    """
     return dataset_or_iterator.output_classes
 
 
 @export("contrib.eager.Iterator", "contrib.eager.python.tfe.Iterator")
 def eager_iterator(dataset: Any) -> Any:
-    """An iterator of eager style."""
+    """An iterator of eager style.
+
+    Args:
+      dataset: a tf.data.Dataset.
+    """
     return iter(dataset)

@@ -313,7 +313,16 @@ def _save(
     shard_func: Callable | None = None,
     checkpoint_args: Any = None,
 ) -> None:
-    """Writes the elements of a data set; see Dataset.save."""
+    """Writes the elements of a data set; see Dataset.save.
+
+    Args:
+      dataset: The data set.
+      path: The directory.
+      compression: "GZIP" or "SNAPPY" for a file that is compressed (with zlib); None or "NONE".
+      shard_func: A function of an element that returns the index of its shard, an int64 scalar.
+        `load` interleaves shards.
+      checkpoint_args: Must be None.
+    """
     dataset.save(path, compression, shard_func, checkpoint_args)
 
 
@@ -324,7 +333,16 @@ def snapshot(
     reader_func: Callable | None = None,
     shard_func: Callable | None = None,
 ) -> Any:
-    """Returns a transformation for Dataset.apply; see Dataset.snapshot."""
+    """Returns a transformation for Dataset.apply; see Dataset.snapshot.
+
+    Args:
+      path: The directory.
+      compression: "GZIP" or "SNAPPY" for a file that is compressed (with zlib); None or "NONE".
+      reader_func: A function of a data set of shards, each a data set, that returns the result. By
+        default shards are interleaved.
+      shard_func: A function of an element that returns the index of its shard, an int64 scalar.
+        `load` interleaves shards.
+    """
     return lambda dataset: dataset.snapshot(path, compression, reader_func, shard_func)
 
 
@@ -379,7 +397,12 @@ Dataset.sparse_batch = sparse_batch
 
 @export("data.experimental.dense_to_sparse_batch")
 def dense_to_sparse_batch(batch_size: int | None, row_shape: Any) -> Any:
-    """Returns a transformation for Dataset.apply; see Dataset.sparse_batch."""
+    """Returns a transformation for Dataset.apply; see Dataset.sparse_batch.
+
+    Args:
+      batch_size: The number of elements of a batch.
+      row_shape: The dense shape of a row; dimensions that are None are as large as necessary.
+    """
     return lambda dataset: dataset.sparse_batch(batch_size, row_shape)
 
 
@@ -387,5 +410,11 @@ def dense_to_sparse_batch(batch_size: int | None, row_shape: Any) -> Any:
 def dense_to_ragged_batch(
     batch_size: int | None, drop_remainder: bool = False, row_splits_dtype: DTypeLike = "int64"
 ) -> Any:
-    """Returns a transformation for Dataset.apply; see Dataset.ragged_batch."""
+    """Returns a transformation for Dataset.apply; see Dataset.ragged_batch.
+
+    Args:
+      batch_size: The number of elements of a batch.
+      drop_remainder: Whether the last batch is dropped if it is smaller.
+      row_splits_dtype: The type of the row splits, int32 or int64.
+    """
     return lambda dataset: dataset.ragged_batch(batch_size, drop_remainder, row_splits_dtype)

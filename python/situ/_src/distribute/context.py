@@ -246,7 +246,11 @@ def get_replica_context() -> Any:
 
 @export("distribute.experimental_set_strategy")
 def experimental_set_strategy(strategy: Any) -> None:
-    """Sets the global strategy."""
+    """Sets the global strategy.
+
+    Args:
+      strategy: The strategy.
+    """
     variable.swap_strategies([] if strategy is None else [strategy])
 
 

@@ -156,5 +156,10 @@ for _name, _encode in (
 
 @export("compat.as_str_any", "python.util.compat.as_str_any")
 def as_str_any(value: TensorLike, encoding: str = "utf-8") -> Any:
-    """Converts a value to str: bytes are decoded, other values are passed to `str`."""
+    """Converts a value to str: bytes are decoded, other values are passed to `str`.
+
+    Args:
+      value: a scalar of any type.
+      encoding: The encoding of bytes.
+    """
     return value.decode(encoding) if isinstance(value, bytes) else str(value)

@@ -520,19 +520,31 @@ _exported("read_meta_graph_file")(read)
 
 @_exported("strip_graph_default_valued_attrs")
 def strip_graph_default_valued_attrs(meta_graph_def: Any) -> None:
-    """Removes attributes with default values from the nodes of a MetaGraphDef."""
+    """Removes attributes with default values from the nodes of a MetaGraphDef.
+
+    Args:
+      meta_graph_def: the MetaGraphDef.
+    """
     strip_default_attrs_of(meta_graph_def)
 
 
 @_exported("ops_used_by_graph_def")
 def ops_used_by_graph_def(graph_def: Any) -> list[str]:
-    """Returns the names of the ops that a graph and its functions use."""
+    """Returns the names of the ops that a graph and its functions use.
+
+    Args:
+      graph_def: The GraphDef.
+    """
     return _used_ops(graph_def)
 
 
 @_exported("stripped_op_list_for_graph")
 def stripped_op_list_for_graph(graph_def: Any) -> Any:
-    """Returns the OpList of the ops that a graph and its functions use."""
+    """Returns the OpList of the ops that a graph and its functions use.
+
+    Args:
+      graph_def: The GraphDef.
+    """
     made = message_class("tensorflow.OpList")()
     _stripped_op_list(graph_def, made)
     return made
@@ -579,7 +591,20 @@ def create_meta_graph_def(
     clear_extraneous_savers: bool = False,
     strip_default_attrs: bool = False,
 ) -> Any:
-    """Returns the MetaGraphDef of a graph, see `tf.compat.v1.train.export_meta_graph`."""
+    """Returns the MetaGraphDef of a graph, see `tf.compat.v1.train.export_meta_graph`.
+
+    Args:
+      meta_info_def: a MetaInfoDef to include.
+      graph_def: the GraphDef to export; by default that of `graph`.
+      saver_def: a SaverDef, or None.
+      collection_list: the keys of the collections to export; None for all.
+      graph: the graph; the default graph if it is None.
+      export_scope: exports only the nodes of this name scope, and removes it from their names.
+      exclude_nodes: the names of nodes to leave out.
+      clear_extraneous_savers: whether to remove the nodes and the SaverDefs of all savers other
+        than that of `saver_def`.
+      strip_default_attrs: whether to remove attributes with default values from nodes.
+    """
     unsupported("create_meta_graph_def", exclude_nodes=(exclude_nodes, None))
     return create(
         graph or get_default_graph(),
@@ -603,7 +628,16 @@ def export_scoped_meta_graph(
     **kwargs: Any,
 ) -> Any:
     """Exports a name scope of a graph. Returns the MetaGraphDef, and the global variables by their
-    names without the scope; see `tf.compat.v1.train.export_meta_graph`."""
+    names without the scope; see `tf.compat.v1.train.export_meta_graph`.
+
+    Args:
+      filename: the file to write, or None.
+      graph_def: the GraphDef to export; by default that of `graph`.
+      graph: the graph; the default graph if it is None.
+      export_scope: exports only the nodes of this name scope, and removes it from their names.
+      as_text: whether to write the text format instead of the binary one.
+      **kwargs: further arguments of `export_meta_graph`.
+    """
     graph = graph or get_default_graph()
     name = kwargs.pop("unbound_inputs_col_name", "unbound_inputs")
     unsupported("export_scoped_meta_graph", unbound_inputs_col_name=(name, "unbound_inputs"))
@@ -629,7 +663,15 @@ def import_scoped_meta_graph(
     **kwargs: Any,
 ) -> Any:
     """Imports a MetaGraphDef. Returns the imported global variables by their names without the
-    scope; see `tf.compat.v1.train.import_meta_graph`."""
+    scope; see `tf.compat.v1.train.import_meta_graph`.
+
+    Args:
+      meta_graph_or_file: a MetaGraphDef, or the path of a .meta file.
+      clear_devices: whether to remove the devices of nodes.
+      graph: the graph; the default graph if it is None.
+      import_scope: a name scope for the nodes.
+      **kwargs: further arguments of `import_meta_graph`.
+    """
     graph = graph or get_default_graph()
     return import_into(graph, read(meta_graph_or_file), import_scope, clear_devices, **kwargs)[0]
 
@@ -640,6 +682,12 @@ def copy_scoped_meta_graph(
 ) -> Any:
     """Copies a name scope of a graph. Returns the copied global variables by their names without
     the scope.
+
+    Args:
+      from_scope: The scope to copy.
+      to_scope: The scope of the copy.
+      from_graph: Its graph; default: the current one.
+      to_graph: Graph of the copy; default: the current one.
 
     Raises:
       ValueError: both scopes are the same one.

@@ -58,7 +58,12 @@ class PrivateThreadPool:
 
 @export("contrib.data.python.ops.threadpool.override_threadpool")
 def override_threadpool(dataset: Any, thread_pool: Any) -> Any:
-    """Returns the data set unchanged."""
+    """Returns the data set unchanged.
+
+    Args:
+      dataset: The data set.
+      thread_pool: Has no effect: all data sets use one pool.
+    """
     del thread_pool  # situ manages its threads itself
     return dataset
 
@@ -109,5 +114,9 @@ def make_decorator(
 
 @export("python.util.tf_decorator.unwrap")
 def unwrap(maybe_tf_decorator: Any) -> Any:
-    """Returns the decorators of a function (none) and the undecorated function."""
+    """Returns the decorators of a function (none) and the undecorated function.
+
+    Args:
+      maybe_tf_decorator: The function.
+    """
     return [], inspect.unwrap(maybe_tf_decorator)

@@ -208,7 +208,7 @@ class TestCase(_Arrays, unittest.TestCase):
         with Session(graph=graph, config=config) as sess, _on_device(use_gpu, force_gpu):
             yield sess
 
-    test_session = contextlib.contextmanager(session.__wrapped__)
+    test_session = contextlib.contextmanager(session.__wrapped__)  # type: ignore[attr-defined]
     test_session.__test__ = False  # type: ignore[attr-defined]  # pytest does not collect it
 
     @contextlib.contextmanager
@@ -365,4 +365,9 @@ def compute_gradient_error(
 
 @export("test.main")
 def main(argv: Any = None) -> None:
+    """Runs the tests of a program.
+
+    Args:
+      argv: The command line; by default that of the program.
+    """
     unittest.main(argv=argv)

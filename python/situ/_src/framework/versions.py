@@ -242,7 +242,12 @@ class TPUClusterResolver(ClusterResolver):
 
 @export("config.experimental_connect_to_cluster")
 def experimental_connect_to_cluster(*args: Any, **kwargs: Any) -> Any:
-    """Raises ValueError: use `situ run --ranks` or mpirun."""
+    """Raises ValueError: use `situ run --ranks` or mpirun.
+
+    Args:
+      *args: The cluster.
+      **kwargs: Options.
+    """
     raise ValueError(
         "situ joins the processes that `situ run --ranks` or mpirun starts, it does "
         "not connect to others (docs/how-to/multiple-processes.md)."

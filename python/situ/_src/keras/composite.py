@@ -13,8 +13,8 @@ from situ._src.ops.array_ops import concat, op
 from situ._src.ops.ragged_ops import with_same_rows
 from situ._src.ops.ragged_tensor import RaggedTensor, is_ragged, to_ragged
 from situ._src.ops.ragged_tensor_spec import RaggedTensorSpec
+from situ._src.ops.sparse_layout import concat_ as sparse_concat
 from situ._src.ops.sparse_ops import SparseTensor, SparseTensorValue
-from situ._src.ops.sparse_ops import concat_ as sparse_concat
 
 
 def is_composite(value) -> bool:

@@ -68,7 +68,13 @@ keras_export("utils.unpack_x_y_sample_weight")(unpack)
 
 @keras_export("utils.pack_x_y_sample_weight")
 def pack(x: Any, y: Any = None, sample_weight: Any = None) -> Any:
-    """Returns x, (x, y) or (x, y, sample_weight), the inverse of unpack."""
+    """Returns x, (x, y) or (x, y, sample_weight), the inverse of unpack.
+
+    Args:
+      x: Inputs.
+      y: Targets, or None.
+      sample_weight: Weights, or None.
+    """
     if y is None:
         return x if not isinstance(x, (list, tuple)) else (x,)
     return (x, y) if sample_weight is None else (x, y, sample_weight)

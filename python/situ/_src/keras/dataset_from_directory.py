@@ -185,6 +185,26 @@ def image_dataset_from_directory(
 
     pad_to_aspect_ratio and the data_format "channels_first" are not supported and raise a
     NotImplementedError. verbose says whether to print the number of files and classes.
+
+    Args:
+      directory: The folder.
+      labels: "inferred" (the names of subfolders), a list of labels in the order of the files, or
+        None.
+      label_mode: "int", "categorical", "binary", or None for no labels.
+      class_names: Names of the subfolders, in the order of the classes.
+      color_mode: "grayscale", "rgb" or "rgba".
+      batch_size: Batch size; None: no batches.
+      image_size: Height and width of the result.
+      shuffle: Whether to shuffle; otherwise files are in the order of their names.
+      seed: Seed of the order.
+      validation_split: Fraction of the files for validation.
+      subset: "training", "validation" or "both", with validation_split.
+      interpolation: Method of `tf.image.resize`.
+      follow_links: Whether to follow links to folders.
+      crop_to_aspect_ratio: Whether to crop images, instead of distorting them.
+      pad_to_aspect_ratio: Whether to pad images, instead of distorting them.
+      data_format: "channels_last" or "channels_first".
+      verbose: Whether to print the number of files.
     """
     unsupported("image_dataset_from_directory", pad_to_aspect_ratio=(pad_to_aspect_ratio, False))
     if data_format not in (None, "channels_last"):
@@ -245,7 +265,22 @@ def text_dataset_from_directory(
     subset: Any = None,
     follow_links: bool = False,
 ) -> Any:
-    """Returns a dataset of batches of the .txt files in the subfolders (classes) of a folder."""
+    """Returns a dataset of batches of the .txt files in the subfolders (classes) of a folder.
+
+    Args:
+      directory: The folder.
+      labels: "inferred" (the names of subfolders), a list of labels in the order of the files, or
+        None.
+      label_mode: "int", "categorical", "binary", or None for no labels.
+      class_names: Names of the subfolders, in the order of the classes.
+      batch_size: Batch size; None: no batches.
+      max_length: Largest number of bytes of a text; None: no limit.
+      shuffle: Whether to shuffle; otherwise files are in the order of their names.
+      seed: Seed of the order.
+      validation_split: Fraction of the files for validation.
+      subset: "training", "validation" or "both", with validation_split.
+      follow_links: Whether to follow links to folders.
+    """
 
     def read(path):
         text = api.named("io.read_file")(path)
@@ -304,6 +339,18 @@ def timeseries_dataset_from_array(
 ) -> Any:
     """Returns a dataset of batches of windows of a series, with the target of the first step of
     each.
+
+    Args:
+      data: Array of the steps of a series.
+      targets: Target of each step, or None.
+      sequence_length: Number of steps of a window.
+      sequence_stride: Steps between the starts of windows.
+      sampling_rate: Steps between the elements of a window.
+      batch_size: Batch size; None: no batches.
+      shuffle: Whether to shuffle the elements.
+      seed: Seed of the order.
+      start_index: First step to use.
+      end_index: Step to end before.
 
     Raises:
       ValueError: If an index or a step is out of range.

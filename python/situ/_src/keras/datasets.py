@@ -47,7 +47,11 @@ def _path(path, usual=""):
 
 @export("keras.datasets.mnist.load_data")
 def load_mnist(path: str = "mnist.npz") -> Any:
-    """Returns (x_train, y_train), (x_test, y_test) of MNIST: uint8 [n, 28, 28] and [n]."""
+    """Returns (x_train, y_train), (x_test, y_test) of MNIST: uint8 [n, 28, 28] and [n].
+
+    Args:
+      path: Name of the file in the cache folder of Keras.
+    """
     path = _path(path, "mnist.npz")
     if os.path.exists(path):
         with numpy.load(path, allow_pickle=False) as data:
@@ -131,7 +135,11 @@ def load_cifar10() -> Any:
 
 @export("keras.datasets.cifar100.load_data")
 def load_cifar100(label_mode: str = "fine") -> Any:
-    """Returns (x_train, y_train), (x_test, y_test) of CIFAR-100; label_mode: "fine" or "coarse"."""
+    """Returns (x_train, y_train), (x_test, y_test) of CIFAR-100; label_mode: "fine" or "coarse".
+
+    Args:
+      label_mode: "fine" (100 classes) or "coarse" (20).
+    """
     if label_mode not in ("fine", "coarse"):
         raise ValueError(
             f'`label_mode` must be one of `"fine"`, `"coarse"`. Received: label_mode={label_mode}.'
@@ -145,7 +153,13 @@ def load_cifar100(label_mode: str = "fine") -> Any:
 def load_boston_housing(
     path: str = "boston_housing.npz", test_split: float = 0.2, seed: int | None = 113
 ) -> Any:
-    """Returns (x_train, y_train), (x_test, y_test) of the Boston housing prices."""
+    """Returns (x_train, y_train), (x_test, y_test) of the Boston housing prices.
+
+    Args:
+      path: Name of the file in the cache folder of Keras.
+      test_split: Fraction of the examples for tests.
+      seed: Seed of the order.
+    """
     path = _path(path, "boston_housing.npz")
     if not os.path.exists(path):
         raise _missing("boston_housing", path)
@@ -232,6 +246,17 @@ def load_imdb(
 ) -> Any:
     """Returns (x_train, y_train), (x_test, y_test) of IMDB: lists of word indices and sentiment
     labels.
+
+    Args:
+      path: Name of the file in the cache folder of Keras.
+      num_words: Number of words to keep, the most frequent ones; None: all.
+      skip_top: Number of most frequent words to leave out.
+      maxlen: Longest sequence to keep; None: all.
+      seed: Seed of the order.
+      start_char: Index that begins each sequence.
+      oov_char: Index of words that are left out.
+      index_from: Offset of the indices of words.
+      **kwargs: nb_words, the old name of num_words.
     """
     num_words = _old_words(num_words, kwargs)
     given = locals()
@@ -266,6 +291,18 @@ def load_reuters(
 ) -> Any:
     """Returns (x_train, y_train), (x_test, y_test) of Reuters: lists of word indices and topic
     labels.
+
+    Args:
+      path: Name of the file in the cache folder of Keras.
+      num_words: Number of words to keep, the most frequent ones; None: all.
+      skip_top: Number of most frequent words to leave out.
+      maxlen: Longest sequence to keep; None: all.
+      test_split: Fraction of the examples for tests.
+      seed: Seed of the order.
+      start_char: Index that begins each sequence.
+      oov_char: Index of words that are left out.
+      index_from: Offset of the indices of words.
+      **kwargs: nb_words, the old name of num_words.
     """
     num_words = _old_words(num_words, kwargs)
     given = locals()
@@ -289,11 +326,19 @@ def _index(name, path):
 
 @export("keras.datasets.imdb.get_word_index")
 def imdb_words(path: str = "imdb_word_index.json") -> Any:
-    """Returns the dictionary from words to indices of IMDB."""
+    """Returns the dictionary from words to indices of IMDB.
+
+    Args:
+      path: Name of the file in the cache folder of Keras.
+    """
     return _index("imdb", path)
 
 
 @export("keras.datasets.reuters.get_word_index")
 def reuters_words(path: str = "reuters_word_index.json") -> Any:
-    """Returns the dictionary from words to indices of Reuters."""
+    """Returns the dictionary from words to indices of Reuters.
+
+    Args:
+      path: Name of the file in the cache folder of Keras.
+    """
     return _index("reuters", path)

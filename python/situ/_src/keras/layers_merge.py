@@ -15,8 +15,8 @@ from situ._src.keras.registry import keras_export, to_snake_case
 from situ._src.keras.seed_generator import SeedGenerator
 from situ._src.ops.array_ops import cast, concat, convert_to_tensor, op, transpose
 from situ._src.ops.ragged_ops import map_flat_values
+from situ._src.ops.sparse_layout import concat_ as sparse_concat
 from situ._src.ops.sparse_ops import SparseTensor, sparse_tensor_to_dense
-from situ._src.ops.sparse_ops import concat_ as sparse_concat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

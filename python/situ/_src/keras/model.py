@@ -468,18 +468,32 @@ def model_from_json(json_string: Any, custom_objects: dict[str, Any] | None = No
 
 @keras_export("models.model_from_config")
 def model_from_config(config: Any, custom_objects: dict[str, Any] | None = None) -> Any:
-    """Creates a model from a dictionary with `class_name` and `config`."""
+    """Creates a model from a dictionary with `class_name` and `config`.
+
+    Args:
+      config: The dictionary.
+      custom_objects: Dictionary from names to classes and functions of the program.
+    """
     with reading_config():
         return KIND.deserialize(config, custom_objects)
 
 
 @keras_export("layers.deserialize")
 def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> Any:
-    """Creates a layer from the result of serialize."""
+    """Creates a layer from the result of serialize.
+
+    Args:
+      config: The dictionary.
+      custom_objects: Dictionary from names to classes and functions of the program.
+    """
     return KIND.deserialize(config, custom_objects)
 
 
 @keras_export("layers.serialize")
 def serialize(layer: Any) -> dict:
-    """Returns the class name and the configuration of a layer as a dictionary."""
+    """Returns the class name and the configuration of a layer as a dictionary.
+
+    Args:
+      layer: The layer.
+    """
     return {"class_name": layer._registered_class(), "config": to_json_value(layer.get_config())}

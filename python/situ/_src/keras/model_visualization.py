@@ -231,6 +231,19 @@ def plot_model(
 
     The program `dot` of Graphviz makes images; "dot" files need none.
 
+    Args:
+      model: a model that is built.
+      to_file: Path of the file.
+      show_shapes: whether to show the shapes of layers.
+      show_dtype: whether to show their types.
+      show_layer_names: whether to show their names.
+      rankdir: "TB": from top to bottom; "LR": from left to right.
+      expand_nested: whether models within the model are drawn as clusters.
+      dpi: the resolution of images; None: that of Graphviz.
+      show_layer_activations: whether to show their activation functions.
+      show_trainable: whether to show if they are trained.
+      **kwargs: Old names of arguments.
+
     Returns:
       In a notebook the image, else None.
 

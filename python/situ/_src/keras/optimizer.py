@@ -526,7 +526,11 @@ class Optimizer(Accumulating, Averaged, Custom):
 
 @export("keras.optimizers.serialize", "optimizers.serialize")
 def serialize(optimizer: Any) -> dict:
-    """Returns the class name and the configuration of an optimizer as a dictionary."""
+    """Returns the class name and the configuration of an optimizer as a dictionary.
+
+    Args:
+      optimizer: The optimizer.
+    """
     return {"class_name": type(optimizer).__name__, "config": optimizer.get_config()}
 
 

@@ -186,7 +186,11 @@ class Registry:
 
 @keras_export("utils.serialize_keras_object")
 def serialize_keras_object(thing: Any) -> Any:
-    """Returns the name of a function, or a dictionary with the class name and configuration."""
+    """Returns the name of a function, or a dictionary with the class name and configuration.
+
+    Args:
+      thing: A function or an object with get_config.
+    """
     if thing is None or isinstance(thing, (str, int, float, bool, dict)):
         return thing
     if hasattr(thing, "get_config") and not inspect.isclass(thing):

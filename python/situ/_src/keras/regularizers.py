@@ -133,7 +133,12 @@ class OrthogonalRegularizer(Regularizer):
 
 @keras_export("regularizers.l1_l2")
 def l1_l2(l1: float = 0.01, l2: float = 0.01) -> Any:
-    """Returns the regularizer L1L2(l1, l2)."""
+    """Returns the regularizer L1L2(l1, l2).
+
+    Args:
+      l1: Factor of the absolute values.
+      l2: Factor of the squares.
+    """
     return L1L2(l1, l2)
 
 

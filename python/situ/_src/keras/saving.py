@@ -354,7 +354,15 @@ def save_model(
     include_optimizer: bool = True,
     **kwargs: Any,
 ) -> None:
-    """Saves a model; see Model.save."""
+    """Saves a model; see Model.save.
+
+    Args:
+      model: The model.
+      filepath: Path of the file or folder.
+      overwrite: Whether to replace an existing file.
+      include_optimizer: Whether to save the arguments of compile and the optimizer.
+      **kwargs: Arguments of Model.save.
+    """
     model.save(filepath, overwrite, include_optimizer, **kwargs)
 
 

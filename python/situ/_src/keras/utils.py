@@ -36,7 +36,11 @@ def normalize(x: Any, axis: Any = -1, order: int = 2) -> Any:
 
 @keras_export("utils.set_random_seed")
 def set_random_seed(seed: int) -> None:
-    """Seeds the random numbers of Python, NumPy and situ, and the initial weights of layers."""
+    """Seeds the random numbers of Python, NumPy and situ, and the initial weights of layers.
+
+    Args:
+      seed: The seed, an integer.
+    """
     import random
 
     random.seed(seed)
@@ -60,7 +64,21 @@ def get_file(
     force_download: bool = False,
 ) -> Any:
     """Returns the path of an existing file, or of the extracted archive: situ does not download.
-    A file with another hash than the given one is an error."""
+    A file with another hash than the given one is an error.
+
+    Args:
+      fname: Name of the file, or its path.
+      origin: Address, whose last part is the name if there is no fname.
+      untar: Whether to extract an archive; old name of extract.
+      md5_hash: MD5 checksum; old name of file_hash.
+      file_hash: Checksum to verify.
+      cache_subdir: Folder below the cache folder.
+      hash_algorithm: "md5", "sha256" or "auto".
+      extract: Whether to extract an archive.
+      archive_format: "tar", "zip" or "auto".
+      cache_dir: Cache folder; default: ~/.keras.
+      force_download: Must be False.
+    """
     unsupported("get_file", force_download=(force_download, False))
     home = cache_dir or os.environ.get("KERAS_HOME", os.path.expanduser("~/.keras"))
     name = fname or os.path.basename(origin or "")

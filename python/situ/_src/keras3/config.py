@@ -44,7 +44,11 @@ def backend() -> str:
 
 @keras3_export("config.set_backend")
 def set_backend(backend: str) -> None:
-    """Selects the backend; "tensorflow" is the only one."""
+    """Selects the backend; "tensorflow" is the only one.
+
+    Args:
+      backend: The name.
+    """
     if backend != "tensorflow":
         raise not_supported(f"config.set_backend({backend!r})", "the backend is tensorflow.")
 
@@ -154,6 +158,9 @@ def clear_session(free_memory: bool = True) -> None:
 def set_random_seed(seed: int) -> None:
     """Sets the seeds of Python, NumPy, initializers and `keras.random`.
 
+    Args:
+      seed: The seed, an integer.
+
     Raises:
       ValueError: If seed is not an integer.
     """
@@ -171,13 +178,21 @@ def set_random_seed(seed: int) -> None:
 
 @keras3_export("backend.is_keras_tensor", "utils.is_keras_tensor")
 def is_keras_tensor(x: Any) -> bool:
-    """Returns whether a value is a symbolic tensor (KerasTensor)."""
+    """Returns whether a value is a symbolic tensor (KerasTensor).
+
+    Args:
+      x: The value.
+    """
     return context.is_symbolic(x)
 
 
 @keras3_export("backend.get_uid")
 def get_uid(prefix: str = "") -> int:
-    """Returns 1, 2, 3, ... for a prefix."""
+    """Returns 1, 2, 3, ... for a prefix.
+
+    Args:
+      prefix: The prefix.
+    """
     return int(unique(prefix, first_plain=False).rpartition("_")[2])
 
 
@@ -191,7 +206,11 @@ alias(mixed_precision.Policy, "dtype_policies.FloatDTypePolicy")
 
 @keras3_export("dtype_policies.get")
 def get_policy(identifier: Any) -> Any:
-    """Returns the policy of a name, a configuration or a policy."""
+    """Returns the policy of a name, a configuration or a policy.
+
+    Args:
+      identifier: A name, a configuration or a policy.
+    """
     if isinstance(identifier, dict):
         return deserialize_policy(identifier)
     policy = mixed_precision.as_policy(identifier)
@@ -200,7 +219,11 @@ def get_policy(identifier: Any) -> Any:
 
 @keras3_export("dtype_policies.serialize")
 def serialize_policy(dtype_policy: Any) -> dict[str, Any]:
-    """Returns the configuration of a policy."""
+    """Returns the configuration of a policy.
+
+    Args:
+      dtype_policy: The policy.
+    """
     return {
         "module": "keras",
         "class_name": "DTypePolicy",
@@ -248,7 +271,11 @@ def list_devices(device_type: str | None = None) -> list[str]:
 
 @keras3_export("distribution.get_device_count")
 def get_device_count(device_type: str | None = None) -> int:
-    """Returns the number of devices; see list_devices."""
+    """Returns the number of devices; see list_devices.
+
+    Args:
+      device_type: "cpu", "gpu" or "tpu"; default: GPUs if there are any, else CPUs.
+    """
     return len(list_devices(device_type))
 
 

@@ -46,26 +46,42 @@ def convert_to_tensor(x: Any, dtype: Any = None, sparse: Any = None, ragged: Any
 
 @keras3_export("ops.convert_to_numpy")
 def convert_to_numpy(x: Any) -> Any:
-    """Returns a tensor as a NumPy array."""
+    """Returns a tensor as a NumPy array.
+
+    Args:
+      x: A tensor.
+    """
     x = getattr(x, "_keras3_value", x)
     return numpy.array(x.numpy() if hasattr(x, "numpy") else x)
 
 
 @keras3_export("ops.is_tensor")
 def is_tensor(x: Any) -> bool:
-    """Returns whether a value is a tensor."""
+    """Returns whether a value is a tensor.
+
+    Args:
+      x: Array, number, variable, or a structure of them.
+    """
     return bool(tf.is_tensor(x))
 
 
 @keras3_export("ops.shape")
 def shape(x: Any) -> tuple:
-    """Returns the shape as a tuple; sizes that are not known are tensors, None if symbolic."""
+    """Returns the shape as a tuple; sizes that are not known are tensors, None if symbolic.
+
+    Args:
+      x: Array, number, variable, or a structure of them.
+    """
     return sizes(x)
 
 
 @keras3_export("ops.dtype")
 def dtype(x: Any) -> str:
-    """Returns the name of the type of a tensor."""
+    """Returns the name of the type of a tensor.
+
+    Args:
+      x: Array, number, variable, or a structure of them.
+    """
     return standardize_dtype(x.dtype)
 
 
@@ -312,7 +328,11 @@ def associative_scan(f: Any, elems: Any, reverse: bool = False, axis: int = 0):
 
 @keras3_export("ops.custom_gradient")
 def custom_gradient(f: Any) -> Any:
-    """Decorator: the function returns (result, function from upstream gradients to gradients)."""
+    """Decorator: the function returns (result, function from upstream gradients to gradients).
+
+    Args:
+      f: Function.
+    """
     return tf.custom_gradient(f)
 
 
@@ -331,7 +351,11 @@ def name_scope(name: str, **kwargs: Any) -> Any:
 
 @keras3_export("device")
 def device(device_name: str) -> Any:
-    """Context in which ops run on a device such as "gpu:0"."""
+    """Context in which ops run on a device such as "gpu:0".
+
+    Args:
+      device_name: Name of the device.
+    """
     kind, _, index = device_name.rpartition("/")[2].partition(":")
     place = f"{kind.upper()}:{index or 0}" if kind.lower() in ("cpu", "gpu") else device_name
     return tf.device("/device:" + place if "/" not in place else place)

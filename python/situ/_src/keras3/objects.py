@@ -150,7 +150,11 @@ class Variable(EagerVariable):
 
 @keras3_export("utils.get_source_inputs")
 def get_source_inputs(tensor: Any) -> list:
-    """Returns the symbolic inputs that a symbolic tensor is computed from."""
+    """Returns the symbolic inputs that a symbolic tensor is computed from.
+
+    Args:
+      tensor: The symbolic tensor.
+    """
     from situ._src.keras import nodes
 
     nodes.ensure(tensor)

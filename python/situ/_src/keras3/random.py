@@ -69,7 +69,15 @@ def normal(
 def truncated_normal(
     shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = None, seed: Any = None
 ) -> Tensor:
-    """Normally distributed numbers within two standard deviations; see normal."""
+    """Normally distributed numbers within two standard deviations; see normal.
+
+    Args:
+      shape: Shape.
+      mean: Mean.
+      stddev: Standard deviation.
+      dtype: Floating-point type; default: `keras.config.floatx()`.
+      seed: Integer, SeedGenerator, or None for the global stream.
+    """
     name = _float(dtype)
     return tf.random.stateless_truncated_normal(_shape(shape), draw_seed(seed), mean, stddev, name)
 
@@ -112,6 +120,13 @@ def uniform(
 @keras3_export("random.randint")
 def randint(shape: Any, minval: Any, maxval: Any, dtype: Any = "int32", seed: Any = None) -> Tensor:
     """Uniformly distributed integers in [minval, maxval); see uniform.
+
+    Args:
+      shape: Shape.
+      minval: Smallest number.
+      maxval: End.
+      dtype: Floating-point type; default: `keras.config.floatx()`.
+      seed: Integer, SeedGenerator, or None for the global stream.
 
     Raises:
       ValueError: If dtype is not an integer type.

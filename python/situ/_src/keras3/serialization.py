@@ -501,7 +501,11 @@ def _call(node):
 
 @keras3_export("saving.get_registered_name", "utils.get_registered_name")
 def get_registered_name(obj: Any) -> str:
-    """Returns the name under which a class or function is registered, or its own."""
+    """Returns the name under which a class or function is registered, or its own.
+
+    Args:
+      obj: Number, string, structure, tensor, function, or object with get_config.
+    """
     return getattr(obj, "_registered_name", None) or obj.__name__
 
 

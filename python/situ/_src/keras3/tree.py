@@ -16,13 +16,21 @@ class MAP_TO_NONE:
 
 @keras3_export("tree.is_nested")
 def is_nested(structure: Any) -> bool:
-    """Returns whether a value is a list, tuple or dictionary."""
+    """Returns whether a value is a list, tuple or dictionary.
+
+    Args:
+      structure: The structure.
+    """
     return isinstance(structure, (list, tuple, dict))
 
 
 @keras3_export("tree.flatten")
 def flatten(structure: Any) -> list:
-    """Returns the leaves of a structure as a list; dictionaries are sorted by key."""
+    """Returns the leaves of a structure as a list; dictionaries are sorted by key.
+
+    Args:
+      structure: The structure.
+    """
     return nest.flatten(structure)
 
 
@@ -39,7 +47,11 @@ def _paths(structure, path):
 
 @keras3_export("tree.flatten_with_path")
 def flatten_with_path(structure: Any) -> list:
-    """Returns (path, leaf) of each leaf; a path is a tuple of keys and indices."""
+    """Returns (path, leaf) of each leaf; a path is a tuple of keys and indices.
+
+    Args:
+      structure: The structure.
+    """
     return list(_paths(structure, ()))
 
 
@@ -58,7 +70,13 @@ def map_structure(func: Any, *structures: Any, none_is_leaf: bool = True) -> Any
 
 @keras3_export("tree.map_structure_up_to")
 def map_structure_up_to(shallow_structure: Any, func: Any, *structures: Any) -> Any:
-    """Calls a function on the parts of structures at the leaves of a shallow one."""
+    """Calls a function on the parts of structures at the leaves of a shallow one.
+
+    Args:
+      shallow_structure: The structure whose leaves select the parts.
+      func: Function.
+      *structures: Structures.
+    """
     if isinstance(shallow_structure, dict):
         return {
             k: map_structure_up_to(v, func, *[s[k] for s in structures])
@@ -75,7 +93,12 @@ def map_structure_up_to(shallow_structure: Any, func: Any, *structures: Any) -> 
 
 @keras3_export("tree.map_shape_structure")
 def map_shape_structure(func: Any, structure: Any) -> Any:
-    """Calls a function on shapes: tuples and lists of integers and None are leaves."""
+    """Calls a function on shapes: tuples and lists of integers and None are leaves.
+
+    Args:
+      func: Function.
+      structure: The structure.
+    """
     if isinstance(structure, (list, tuple)) and all(
         n is None or isinstance(n, int) for n in structure
     ):
@@ -87,13 +110,22 @@ def map_shape_structure(func: Any, structure: Any) -> Any:
 
 @keras3_export("tree.pack_sequence_as")
 def pack_sequence_as(structure: Any, flat_sequence: Any) -> Any:
-    """Returns leaves in the form of a structure."""
+    """Returns leaves in the form of a structure.
+
+    Args:
+      structure: The structure.
+      flat_sequence: As many values as the structure has leaves.
+    """
     return nest.pack_sequence_as(structure, list(flat_sequence))
 
 
 @keras3_export("tree.lists_to_tuples")
 def lists_to_tuples(structure: Any) -> Any:
-    """Returns a structure with tuples instead of lists."""
+    """Returns a structure with tuples instead of lists.
+
+    Args:
+      structure: The structure.
+    """
     if isinstance(structure, dict):
         return {k: lists_to_tuples(v) for k, v in structure.items()}
     if isinstance(structure, (list, tuple)):
@@ -145,7 +177,12 @@ def assert_same_structure(a: Any, b: Any, check_types: Any = None) -> None:
 
 @keras3_export("tree.assert_same_paths")
 def assert_same_paths(a: Any, b: Any) -> None:
-    """Raises a ValueError if the paths of leaves differ."""
+    """Raises a ValueError if the paths of leaves differ.
+
+    Args:
+      a: Structure.
+      b: Structure.
+    """
     paths = [sorted(map(str, (p for p, _ in flatten_with_path(s)))) for s in (a, b)]
     if paths[0] != paths[1]:
         raise ValueError(f"`a` and `b` don't have the same paths: {paths[0]} and {paths[1]}")

@@ -22,7 +22,11 @@ def _under(name):
 
 @export(v1=_under("add_arg_scope"))
 def add_arg_scope(func: Any) -> Any:
-    """Decorator: a function whose arguments an arg_scope may set."""
+    """Decorator: a function whose arguments an arg_scope may set.
+
+    Args:
+      func: The function.
+    """
 
     @functools.wraps(func)
     def scoped(*args, **kwargs):
@@ -35,13 +39,21 @@ def add_arg_scope(func: Any) -> Any:
 
 @export(v1=_under("has_arg_scope"))
 def has_arg_scope(func: Any) -> bool:
-    """Whether a function is decorated with add_arg_scope."""
+    """Whether a function is decorated with add_arg_scope.
+
+    Args:
+      func: The function.
+    """
     return hasattr(func, "_takes_arg_scope")
 
 
 @export(v1=_under("arg_scoped_arguments"))
 def arg_scoped_arguments(func: Any) -> Any:
-    """Returns the names of the arguments that an arg_scope may set."""
+    """Returns the names of the arguments that an arg_scope may set.
+
+    Args:
+      func: The function.
+    """
     if not has_arg_scope(func):
         return ()
     import inspect

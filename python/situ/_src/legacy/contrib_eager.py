@@ -57,14 +57,23 @@ V1.update(
 
 @export(v1="contrib.eager.run")
 def run(main: Callable | None = None, argv: Any = None) -> None:
-    """Runs main as tf.app.run does, with eager execution."""
+    """Runs main as tf.app.run does, with eager execution.
+
+    Args:
+      main: Function of the arguments that are no flags; default: `main` of the program.
+      argv: The command line; by default that of the program.
+    """
     style.enable_eager()
     flags.run(main, argv)
 
 
 @export(v1="contrib.eager.get_optimizer_variables")
 def get_optimizer_variables(optimizer: Any) -> Any:
-    """Returns all variables of an optimizer."""
+    """Returns all variables of an optimizer.
+
+    Args:
+      optimizer: The optimizer.
+    """
     return optimizer.variables()
 
 
@@ -122,13 +131,20 @@ def _recorded(function, args, kwargs):
 def implicit_value_and_gradients(f: Any) -> Any:
     """Returns a function that returns (value of f, [(gradient, variable)]) for the variables f
     reads.
+
+    Args:
+      f: The function.
     """
     return lambda *args, **kwargs: _recorded(f, args, kwargs)
 
 
 @export(v1="contrib.eager.implicit_gradients")
 def implicit_gradients(f: Any) -> Any:
-    """Returns a function that returns [(gradient, variable)] for the variables f reads."""
+    """Returns a function that returns [(gradient, variable)] for the variables f reads.
+
+    Args:
+      f: The function.
+    """
     return lambda *args, **kwargs: _recorded(f, args, kwargs)[1]
 
 

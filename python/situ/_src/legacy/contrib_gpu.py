@@ -62,13 +62,21 @@ for _word, _join in (
 
 @export(v1=("contrib.nccl.reduce_sum", "python.ops.nccl_ops.reduce_sum"))
 def reduce_sum(tensors: Any) -> Any:
-    """Returns the sum of tensors of several devices, on the device of the scope."""
+    """Returns the sum of tensors of several devices, on the device of the scope.
+
+    Args:
+      tensors: List of tensors of the same shape.
+    """
     return op("AddN", [convert_to_tensor(t) for t in tensors])
 
 
 @export(v1=("contrib.nccl.broadcast", "python.ops.nccl_ops.broadcast"))
 def broadcast(tensor: TensorLike) -> Any:
-    """Returns the tensor; copies to other devices are inserted where it is read."""
+    """Returns the tensor; copies to other devices are inserted where it is read.
+
+    Args:
+      tensor: A tensor.
+    """
     return op("Identity", convert_to_tensor(tensor))
 
 
@@ -103,7 +111,12 @@ for _name, _word in (("BytesInUse", "current"), ("MaxBytesInUse", "peak"), ("Byt
 def experimental_jit_scope(
     compile_ops: bool = True, separate_compiled_gradients: bool = False
 ) -> Any:
-    """Does nothing, whatever the arguments: whether graphs are compiled does not depend on it."""
+    """Does nothing, whatever the arguments: whether graphs are compiled does not depend on it.
+
+    Args:
+      compile_ops: Has no effect.
+      separate_compiled_gradients: Has no effect.
+    """
     del compile_ops, separate_compiled_gradients  # hints for a compiler, not for results
     yield
 

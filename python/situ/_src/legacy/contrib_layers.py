@@ -113,6 +113,22 @@ def variable(
 ) -> Any:
     """Gets or creates a variable of the current scope; arguments as in tf.get_variable, and
     device.
+
+    Args:
+      name: A name for the operation (optional).
+      shape: Shape.
+      dtype: Type of the values.
+      initializer: Initializer of the variable.
+      regularizer: Regularizer, whose value is added to the regularization losses.
+      trainable: Whether the variables are trained.
+      collections: Keys of the collections of the variable.
+      caching_device: Has no effect: each read returns the current value.
+      device: Device of the variable, or function of it.
+      partitioner: Function that partitions the variable.
+      custom_getter: Function that wraps get_variable.
+      use_resource: Whether to create a resource variable.
+      synchronization: A tf.VariableSynchronization.
+      aggregation: A tf.VariableAggregation.
     """
     from situ._src.framework.scopes import device as placed
 
@@ -159,7 +175,24 @@ def model_variable(
     synchronization: Any = None,
     aggregation: Any = None,
 ) -> Any:
-    """Gets or creates a variable and adds it to MODEL_VARIABLES; arguments as in variable."""
+    """Gets or creates a variable and adds it to MODEL_VARIABLES; arguments as in variable.
+
+    Args:
+      name: A name for the operation (optional).
+      shape: Shape.
+      dtype: Type of the values.
+      initializer: Initializer of the variable.
+      regularizer: Regularizer, whose value is added to the regularization losses.
+      trainable: Whether the variables are trained.
+      collections: Keys of the collections of the variable.
+      caching_device: Has no effect: each read returns the current value.
+      device: Device of the variable, or function of it.
+      partitioner: Function that partitions the variable.
+      custom_getter: Function that wraps get_variable.
+      use_resource: Whether to create a resource variable.
+      synchronization: A tf.VariableSynchronization.
+      aggregation: A tf.VariableAggregation.
+    """
     return variable(
         name,
         shape,
@@ -283,13 +316,25 @@ def fully_connected(
 
 @exported("relu")
 def relu(inputs: Any, num_outputs: int | None, **kwargs: Any) -> Any:
-    """fully_connected with relu."""
+    """fully_connected with relu.
+
+    Args:
+      inputs: Tensor of rank 2 or more.
+      num_outputs: Size of the output.
+      **kwargs: Further arguments of fully_connected.
+    """
     return fully_connected(inputs, num_outputs, activation_fn=_relu, **kwargs)
 
 
 @exported("linear")
 def linear(inputs: Any, num_outputs: int | None, **kwargs: Any) -> Any:
-    """fully_connected without an activation."""
+    """fully_connected without an activation.
+
+    Args:
+      inputs: Tensor of rank 2 or more.
+      num_outputs: Size of the output.
+      **kwargs: Further arguments of fully_connected.
+    """
     return fully_connected(inputs, num_outputs, activation_fn=None, **kwargs)
 
 
@@ -374,7 +419,29 @@ def conv2d_transpose(
     trainable: bool = True,
     scope: Any = None,
 ) -> Any:
-    """Transposed 2-D convolution; arguments as in conv2d, without rate."""
+    """Transposed 2-D convolution; arguments as in conv2d, without rate.
+
+    Args:
+      inputs: Tensor of rank 2 or more.
+      num_outputs: Size of the output.
+      kernel_size: Height and width of the kernel; one int for both.
+      stride: Stride; one int for both dimensions.
+      padding: "SAME" or "VALID".
+      data_format: "NHWC" or "NCHW"; None: "NHWC".
+      activation_fn: Activation function; default: relu; None applies none.
+      normalizer_fn: Normalization instead of biases, such as batch_norm.
+      normalizer_params: Dictionary of its arguments.
+      weights_initializer: Initializer of the weights; default: xavier_initializer().
+      weights_regularizer: Regularizer of the weights.
+      biases_initializer: Initializer of the biases; None: no biases.
+      biases_regularizer: Regularizer of the biases.
+      reuse: Whether to use existing variables.
+      variables_collections: Collections of the variables, or a dictionary of them by name:
+        "weights", "biases".
+      outputs_collections: Collections of the output.
+      trainable: Whether the variables are trained.
+      scope: Name of the variable scope.
+    """
     with variable_scope.variable_scope(scope, "Conv2d_transpose", reuse=reuse):
         inputs, own = convert_to_tensor(inputs), _Weights(trainable, variables_collections)
         kind = conv.layout(data_format)
@@ -430,6 +497,30 @@ def separable_conv2d(
 
     Arguments as in conv2d, and depth_multiplier, the number of channels per input channel, and
     pointwise_initializer, by default weights_initializer. weights_regularizer is of both kernels.
+
+    Args:
+      inputs: Tensor of rank 2 or more.
+      num_outputs: Size of the output.
+      kernel_size: Height and width of the kernel; one int for both.
+      depth_multiplier: Number of depthwise output channels per input channel.
+      stride: Stride; one int for both dimensions.
+      padding: "SAME" or "VALID".
+      data_format: "NHWC" or "NCHW"; None: "NHWC".
+      rate: Dilation rate.
+      activation_fn: Activation function; default: relu; None applies none.
+      normalizer_fn: Normalization instead of biases, such as batch_norm.
+      normalizer_params: Dictionary of its arguments.
+      weights_initializer: Initializer of the weights; default: xavier_initializer().
+      pointwise_initializer: Initializer of the 1 x 1 kernel.
+      weights_regularizer: Regularizer of the weights.
+      biases_initializer: Initializer of the biases; None: no biases.
+      biases_regularizer: Regularizer of the biases.
+      reuse: Whether to use existing variables.
+      variables_collections: Collections of the variables, or a dictionary of them by name:
+        "weights", "biases".
+      outputs_collections: Collections of the output.
+      trainable: Whether the variables are trained.
+      scope: Name of the variable scope.
     """
     with variable_scope.variable_scope(scope, "SeparableConv2d", reuse=reuse):
         inputs, own = convert_to_tensor(inputs), _Weights(trainable, variables_collections)
@@ -587,7 +678,12 @@ def stack(inputs: Any, layer: Any, stack_args: Any, **kwargs: Any) -> Any:
 
 @exported("softmax")
 def softmax(logits: TensorLike, scope: Any = None) -> Any:
-    """Softmax over the last dimension."""
+    """Softmax over the last dimension.
+
+    Args:
+      logits: The logits.
+      scope: Name of the variable scope.
+    """
     with variable_scope.variable_scope(scope, "softmax"):
         return op("Softmax", convert_to_tensor(logits))
 
@@ -605,7 +701,21 @@ def bias_add(
     data_format: str | None = "NHWC",
     scope: Any = None,
 ) -> Any:
-    """Adds biases: `activation_fn(inputs + biases)`; arguments as in fully_connected."""
+    """Adds biases: `activation_fn(inputs + biases)`; arguments as in fully_connected.
+
+    Args:
+      inputs: Tensor of rank 2 or more.
+      activation_fn: Activation function; default: relu; None applies none.
+      initializer: Initializer of the biases.
+      regularizer: Regularizer of the biases.
+      reuse: Whether to use existing variables.
+      variables_collections: Collections of the variables, or a dictionary of them by name:
+        "weights", "biases".
+      outputs_collections: Collections of the output.
+      trainable: Whether the variables are trained.
+      data_format: "NHWC" or "NCHW"; None: "NHWC".
+      scope: Name of the variable scope.
+    """
     with variable_scope.variable_scope(scope, "BiasAdd", reuse=reuse):
         inputs = convert_to_tensor(inputs)
         width = inputs.shape.as_list()[1 if data_format == "NCHW" else -1]
@@ -627,7 +737,16 @@ def one_hot_encoding(
     outputs_collections: str | list[str] | None = None,
     scope: Any = None,
 ) -> Any:
-    """Converts class ids to one-hot vectors."""
+    """Converts class ids to one-hot vectors.
+
+    Args:
+      labels: Tensor of class ids.
+      num_classes: Number of classes.
+      on_value: The value at the class id.
+      off_value: The value elsewhere.
+      outputs_collections: Collections of the output.
+      scope: Name of the variable scope.
+    """
     one_hot = BOTH.get("one_hot") or V1["one_hot"]
     with name_scope(scope, "OneHotEncoding"):
         labels = convert_to_tensor(labels)

@@ -34,7 +34,11 @@ def _exported(*names):
 
 @_exported("tokenizer")
 def tokenizer(iterator: Any) -> Any:
-    """Yields the words of each string."""
+    """Yields the words of each string.
+
+    Args:
+      iterator: An iterable of strings.
+    """
     for value in iterator:
         yield _TOKEN.findall(value)
 
@@ -248,7 +252,12 @@ for _name in ("ProjectorConfig", "EmbeddingInfo", "SpriteMetadata"):
 
 @export(v1=_PROJECTOR[0] + "visualize_embeddings")
 def visualize_embeddings(summary_writer: Any, config: Any) -> None:
-    """Writes the configuration of the projector next to the summaries."""
+    """Writes the configuration of the projector next to the summaries.
+
+    Args:
+      summary_writer: The summary writer, whose directory is used.
+      config: The ProjectorConfig.
+    """
     folder = (
         summary_writer.get_logdir()
         if isinstance(summary_writer, FileWriter)
@@ -260,7 +269,12 @@ def visualize_embeddings(summary_writer: Any, config: Any) -> None:
 
 @export(v1="contrib.slim.model_analyzer.analyze_vars")
 def analyze_vars(variables: Any, print_info: bool = False) -> Any:
-    """Returns (number of elements, number of bytes) of variables."""
+    """Returns (number of elements, number of bytes) of variables.
+
+    Args:
+      variables: List of variables.
+      print_info: Whether to print each variable.
+    """
     numbers = size = 0
     for var in variables:
         count = int(numpy.prod(var.shape.as_list()))
@@ -277,7 +291,12 @@ def analyze_vars(variables: Any, print_info: bool = False) -> Any:
 
 @export(v1="contrib.slim.model_analyzer.analyze_ops")
 def analyze_ops(graph: Any, print_info: bool = False) -> Any:
-    """Returns the number of elements of all outputs of a graph with static shapes."""
+    """Returns the number of elements of all outputs of a graph with static shapes.
+
+    Args:
+      graph: The graph; the default graph if it is None.
+      print_info: Whether to print each operation.
+    """
     total = 0
     for node in graph.get_operations():
         for out in node.outputs:

@@ -15,7 +15,14 @@ if TYPE_CHECKING:
 def flipped_softmax_cross_entropy(
     logits: TensorLike, labels: TensorLike, dim: TensorLike = -1, name: str | None = None
 ) -> Any:
-    """tf.nn.softmax_cross_entropy_with_logits with the argument order before TensorFlow 1.0."""
+    """tf.nn.softmax_cross_entropy_with_logits with the argument order before TensorFlow 1.0.
+
+    Args:
+      logits: The logits.
+      labels: The labels.
+      dim: The class dimension.
+      name: A name for the operation (optional).
+    """
     return losses.softmax_cross_entropy_with_logits(
         labels=labels, logits=logits, dim=dim, name=name
     )
@@ -27,6 +34,11 @@ def flipped_sparse_softmax_cross_entropy(
 ) -> Any:
     """tf.nn.sparse_softmax_cross_entropy_with_logits with the argument order before TensorFlow
     1.0.
+
+    Args:
+      logits: The logits.
+      labels: The labels.
+      name: A name for the operation (optional).
     """
     return losses.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits, name=name)
 
@@ -35,5 +47,11 @@ def flipped_sparse_softmax_cross_entropy(
 def flipped_sigmoid_cross_entropy(
     logits: TensorLike, targets: TensorLike, name: str | None = None
 ) -> Any:
-    """tf.nn.sigmoid_cross_entropy_with_logits with the argument order before TensorFlow 1.0."""
+    """tf.nn.sigmoid_cross_entropy_with_logits with the argument order before TensorFlow 1.0.
+
+    Args:
+      logits: The logits.
+      targets: The targets.
+      name: A name for the operation (optional).
+    """
     return losses.sigmoid_cross_entropy_with_logits(labels=targets, logits=logits, name=name)

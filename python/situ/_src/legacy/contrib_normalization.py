@@ -143,7 +143,21 @@ def layer_norm(
     begin_params_axis: int = -1,
     scope: Any = None,
 ) -> Any:
-    """Layer normalization of each example from begin_norm_axis on, with gamma and beta."""
+    """Layer normalization of each example from begin_norm_axis on, with gamma and beta.
+
+    Args:
+      inputs: Tensor.
+      center: Whether to add beta.
+      scale: Whether to multiply by gamma.
+      activation_fn: Activation function; None applies none.
+      reuse: Whether to use existing variables.
+      variables_collections: Collections of the variables.
+      outputs_collections: Collections of the output.
+      trainable: Whether the variables are trained.
+      begin_norm_axis: First dimension to normalize.
+      begin_params_axis: First dimension of gamma and beta.
+      scope: Name of the variable scope.
+    """
     with variable_scope.variable_scope(scope, "LayerNorm", reuse=reuse):
         inputs = convert_to_tensor(inputs)
         rank, shape = inputs.shape.ndims, inputs.shape.as_list()
@@ -164,7 +178,14 @@ def layer_norm(
 
 @exported("unit_norm")
 def unit_norm(inputs: Any, dim: TensorLike, epsilon: Any = 1e-7, scope: Any = None) -> Any:
-    """Scales inputs to L2 norm 1 along a dimension."""
+    """Scales inputs to L2 norm 1 along a dimension.
+
+    Args:
+      inputs: Tensor.
+      dim: The dimension.
+      epsilon: Added to the variance.
+      scope: Name of the variable scope.
+    """
     with variable_scope.variable_scope(scope, "UnitNorm"):
         inputs = convert_to_tensor(inputs)
         squares = op("Sum", inputs * inputs, [dim], keep_dims=True)

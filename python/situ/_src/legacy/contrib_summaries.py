@@ -27,11 +27,22 @@ for _name in ("summarize_tensor", "summarize_activation"):
 def summarize_collection(
     collection: str, name_filter: Any = None, summarizer: Any = _summarize
 ) -> list:
-    """Adds summaries of the tensors of a collection."""
+    """Adds summaries of the tensors of a collection.
+
+    Args:
+      collection: Key of the collection.
+      name_filter: Regular expression that names must match.
+      summarizer: Function that adds a summary of a tensor.
+    """
     return [summarizer(t) for t in get_default_graph().get_collection(collection, name_filter)]
 
 
 @export(v1="contrib.layers.summarize_tensors")
 def summarize_tensors(tensors: Any, summarizer: Any = _summarize) -> list:
-    """Adds summaries of tensors."""
+    """Adds summaries of tensors.
+
+    Args:
+      tensors: List of tensors.
+      summarizer: Function that adds a summary of a tensor.
+    """
     return [summarizer(t) for t in tensors]

@@ -60,7 +60,14 @@ def scalar(name: str, tensor: TensorLike, family: str | None = None, step: Any =
 
 @export(v1="contrib.summary.histogram")
 def histogram(name: str, tensor: TensorLike, family: str | None = None, step: Any = None) -> Any:
-    """Writes the distribution of a tensor's elements; see scalar for the arguments."""
+    """Writes the distribution of a tensor's elements; see scalar for the arguments.
+
+    Args:
+      name: the tag.
+      tensor: a tensor.
+      family: a prefix of the tag.
+      step: the step; by default that of the writer, else the global step.
+    """
 
     def make(tag, value):
         return Summary.Value(tag=tag, histo=buckets.histogram(numpy.asarray(value, numpy.float64)))
@@ -112,7 +119,12 @@ def never_record_summaries() -> Any:
 
 @export(v1="contrib.summary.record_summaries_every_n_global_steps")
 def record_summaries_every_n_global_steps(n: int, global_step: Any = None) -> Any:
-    """Returns a context manager that writes summaries if the global step is a multiple of n."""
+    """Returns a context manager that writes summaries if the global step is a multiple of n.
+
+    Args:
+      n: The period.
+      global_step: The step; default: the global step.
+    """
 
     def record():
         step = _step_of(global_step)

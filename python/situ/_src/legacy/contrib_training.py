@@ -166,7 +166,19 @@ def evaluate_once(
     hooks: Sequence | None = None,
     config: Any = None,
 ) -> Any:
-    """Evaluates a checkpoint: runs eval_ops until a hook stops; returns the values of final_ops."""
+    """Evaluates a checkpoint: runs eval_ops until a hook stops; returns the values of final_ops.
+
+    Args:
+      checkpoint_path: The checkpoint.
+      master: The target of the session.
+      scaffold: A tf.train.Scaffold; default: a new one.
+      eval_ops: Tensors and operations to run.
+      feed_dict: Feeds of eval_ops.
+      final_ops: Tensors to run at the end.
+      final_ops_feed_dict: Feeds of final_ops.
+      hooks: List of SessionRunHooks.
+      config: ConfigProto of the session.
+    """
     hooks, values = list(hooks or []), None
     ending = V1.get("train.FinalOpsHook") or BOTH["train.FinalOpsHook"]
     last = ending(final_ops, final_ops_feed_dict)
@@ -200,7 +212,23 @@ def evaluate_repeatedly(
     timeout: float | None = None,
     timeout_fn: Callable | None = None,
 ) -> Any:
-    """Evaluates each checkpoint of a folder as it appears; returns the last values of final_ops."""
+    """Evaluates each checkpoint of a folder as it appears; returns the last values of final_ops.
+
+    Args:
+      checkpoint_dir: The folder.
+      master: The target of the session.
+      scaffold: A tf.train.Scaffold; default: a new one.
+      eval_ops: Tensors and operations to run.
+      feed_dict: Feeds of eval_ops.
+      final_ops: Tensors to run at the end.
+      final_ops_feed_dict: Feeds of final_ops.
+      eval_interval_secs: Seconds between the starts of evaluations.
+      hooks: List of SessionRunHooks.
+      config: ConfigProto of the session.
+      max_number_of_evaluations: Number of evaluations; None: no limit.
+      timeout: Largest number of seconds to wait; None: no limit.
+      timeout_fn: Function that returns whether to stop after a timeout.
+    """
     values, count = None, 0
     for path in checkpoints_iterator(checkpoint_dir, eval_interval_secs, timeout, timeout_fn):
         for hook in hooks or ():
@@ -240,6 +268,19 @@ def train(
     """Runs train_op in a MonitoredTrainingSession until a hook stops; returns its last value.
 
     Arguments as in tf.train.MonitoredTrainingSession, with logdir as checkpoint_dir.
+
+    Args:
+      train_op: Operation that trains and returns the loss.
+      logdir: Directory of checkpoints and summaries; None: none are written.
+      master: The target of the session.
+      is_chief: Whether this task initializes variables and writes checkpoints.
+      scaffold: A tf.train.Scaffold; default: a new one.
+      hooks: List of SessionRunHooks.
+      chief_only_hooks: Hooks of the chief.
+      save_checkpoint_secs: Seconds between checkpoints.
+      save_summaries_steps: Steps between summaries.
+      config: ConfigProto of the session.
+      max_wait_secs: Seconds that other tasks wait for the chief.
     """
     loss = None
     with monitored_session.MonitoredTrainingSession(
@@ -293,7 +334,11 @@ def multiply_gradients(grads_and_vars: Any, gradient_multipliers: Any) -> Any:
     v1=("contrib.training.add_gradients_summaries", "contrib.slim.learning.add_gradients_summaries")
 )
 def add_gradients_summaries(grads_and_vars: Any) -> list:
-    """Adds summaries of gradients and their norms."""
+    """Adds summaries of gradients and their norms.
+
+    Args:
+      grads_and_vars: List of (gradient, variable).
+    """
     return [
         summary
         for gradient, variable in grads_and_vars
@@ -499,7 +544,11 @@ def bucket_by_sequence_length(
 
 @export(v1="contrib.training.byte_size_load_fn")
 def byte_size_load_fn(op_: Any) -> Any:
-    """Returns the size of a variable in bytes."""
+    """Returns the size of a variable in bytes.
+
+    Args:
+      op_: The operation of the variable.
+    """
     sizes = as_shape(op_.get_attr("shape")).as_list()
     return math.prod(sizes) * dtypes.as_dtype(op_.get_attr("dtype")).size
 
@@ -541,7 +590,14 @@ def filter_variables(
     exclude_patterns: Any = None,
     reg_search: bool = True,
 ) -> list:
-    """Returns the variables whose names match include_patterns and none of exclude_patterns."""
+    """Returns the variables whose names match include_patterns and none of exclude_patterns.
+
+    Args:
+      var_list: List of variables.
+      include_patterns: Regular expressions; default: all variables.
+      exclude_patterns: Regular expressions.
+      reg_search: Whether a pattern may match anywhere in a name, not only at its start.
+    """
     import re
 
     find = re.search if reg_search else re.match
@@ -555,7 +611,11 @@ def filter_variables(
 
 @export(v1="contrib.framework.assign_from_values_fn")
 def assign_from_values_fn(var_names_to_values: Any) -> Any:
-    """Returns a function of a session that assigns values to variables."""
+    """Returns a function of a session that assigns values to variables.
+
+    Args:
+      var_names_to_values: Dictionary from names of variables to values.
+    """
     make, fed = V1["contrib.framework.assign_from_values"](var_names_to_values)
     return lambda session: session.run(make, fed)
 
@@ -567,7 +627,14 @@ def local_variable(
     name: str | None = "local_variable",
     use_resource: bool | None = None,
 ) -> Any:
-    """Creates a variable that is neither saved nor trained."""
+    """Creates a variable that is neither saved nor trained.
+
+    Args:
+      initial_value: Its initial value.
+      validate_shape: Whether the shape of the initial value must be known.
+      name: Name scope of the ops.
+      use_resource: Whether to create a resource variable.
+    """
     return variable.variable(
         initial_value,
         trainable=False,
@@ -580,6 +647,7 @@ def local_variable(
 
 @export(v1="contrib.framework.get_name_scope")
 def get_name_scope() -> Any:
+    """Returns the current name scope."""
     return get_default_graph().get_name_scope()
 
 

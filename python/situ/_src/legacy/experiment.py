@@ -270,7 +270,16 @@ def run(
     run_config: Any = None,
     hparams: Any = None,
 ) -> Any:
-    """Creates an experiment and calls the method that the schedule names."""
+    """Creates an experiment and calls the method that the schedule names.
+
+    Args:
+      experiment_fn: Function of the output directory, or of the RunConfig and the hparams, that
+        returns an Experiment.
+      output_dir: Directory of the model; deprecated.
+      schedule: Name of the method; default: that of the task.
+      run_config: The RunConfig.
+      hparams: The hyperparameters.
+    """
     if output_dir is not None and run_config is None:
         experiment = experiment_fn(output_dir)
         run_config = experiment.estimator.config
@@ -286,6 +295,12 @@ def run(
 
 @export(v1="contrib.learn.learn_runner.tune")
 def tune(experiment_fn: Callable, tuner: Any) -> Any:
+    """Raises an error or tunes an experiment with a tuner.
+
+    Args:
+      experiment_fn: Function that returns an Experiment.
+      tuner: The tuner.
+    """
     raise NotImplementedError(
         "tf.contrib.learn.learn_runner.tune is not supported: call run with "
         "each of the hyper-parameters that are to be tried."
@@ -345,7 +360,11 @@ def _arrays(x, y, batch_size, epochs, shuffle):
 
 @export(v1="contrib.learn.infer_real_valued_columns_from_input")
 def infer_real_valued_columns_from_input(x: Any) -> list:
-    """Returns the numeric columns of an array."""
+    """Returns the numeric columns of an array.
+
+    Args:
+      x: The array.
+    """
     import numpy
 
     column = V1.get("feature_column.numeric_column") or BOTH["feature_column.numeric_column"]

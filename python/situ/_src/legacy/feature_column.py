@@ -447,7 +447,11 @@ class Crossed(Categorical, collections.namedtuple("CrossedColumn", "keys num_buc
 
 @export("feature_column.indicator_column")
 def indicator_column(categorical_column: Any) -> Any:
-    """Returns the multi-hot column of a categorical column."""
+    """Returns the multi-hot column of a categorical column.
+
+    Args:
+      categorical_column: The categorical column.
+    """
     return Indicator(categorical_column)
 
 

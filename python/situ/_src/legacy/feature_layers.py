@@ -149,7 +149,11 @@ def linear_model(
     "feature_column.make_parse_example_spec", v1="contrib.layers.create_feature_spec_for_parsing"
 )
 def make_parse_example_spec(feature_columns: Any) -> Any:
-    """Returns the feature specification of columns for tf.io.parse_example."""
+    """Returns the feature specification of columns for tf.io.parse_example.
+
+    Args:
+      feature_columns: List of feature columns.
+    """
     result: dict = {}
     for column in feature_columns:
         if not isinstance(column, Column):

@@ -244,7 +244,16 @@ def linear(
     kernel_initializer: Any = None,
     scope: Any = None,
 ) -> Any:
-    """Multiplies concatenated matrices by the variable kernel and adds the variable bias."""
+    """Multiplies concatenated matrices by the variable kernel and adds the variable bias.
+
+    Args:
+      args: Matrix, or list of matrices.
+      output_size: Number of columns of the result.
+      bias: Whether to add a bias.
+      bias_initializer: Initializer of the bias.
+      kernel_initializer: Initializer of the kernel.
+      scope: Name of the variable scope.
+    """
     parts = [convert_to_tensor(a) for a in nest.flatten(args)]
     if not parts:
         raise ValueError("`args` must be specified")

@@ -275,6 +275,17 @@ def batch_join(
 ) -> Any:
     """Returns batches of several lists of tensors, one thread each; further arguments as in
     batch.
+
+    Args:
+      tensors_list: List of such elements, one per thread.
+      batch_size: Batch size.
+      capacity: Capacity of the queue.
+      enqueue_many: Whether the tensors are batches of elements.
+      shapes: Shapes of the elements; default: inferred.
+      dynamic_pad: Whether to pad elements of different shapes with zeros.
+      allow_smaller_final_batch: Whether the last batch may be smaller.
+      shared_name: Name under which sessions share the queue.
+      name: Name scope of the ops.
     """
     queue = _fifo(capacity, dynamic_pad, shared_name)
     elements = _Elements(tensors_list, enqueue_many, shapes)
@@ -338,6 +349,18 @@ def shuffle_batch_join(
 ) -> Any:
     """Returns shuffled batches of several lists of tensors; further arguments as in
     shuffle_batch.
+
+    Args:
+      tensors_list: List of such elements, one per thread.
+      batch_size: Batch size.
+      capacity: Capacity of the queue.
+      min_after_dequeue: Number of elements that stay in the queue to shuffle with.
+      seed: Seed of the shuffling.
+      enqueue_many: Whether the tensors are batches of elements.
+      shapes: Shapes of the elements; default: inferred.
+      allow_smaller_final_batch: Whether the last batch may be smaller.
+      shared_name: Name under which sessions share the queue.
+      name: Name scope of the ops.
     """
     queue = _shuffling(capacity, min_after_dequeue, seed, shared_name)
     elements = _Elements(tensors_list, enqueue_many, shapes)

@@ -28,6 +28,10 @@ def match_filenames_once(pattern: TensorLike, name: str | None = None) -> Any:
     """Returns a tensor with the names of the files that match a pattern.
 
     Unlike the variable of TensorFlow it is evaluated again in each run that reads it.
+
+    Args:
+      pattern: A glob pattern, or a list of them.
+      name: Name scope of the ops.
     """
     return OPS["MatchingFiles"](pattern, name=name)
 
@@ -45,6 +49,11 @@ def limit_epochs(tensor: TensorLike, num_epochs: int | None = None, name: str | 
 
     The count is a local variable, which must be initialized. None for num_epochs returns the
     tensor itself.
+
+    Args:
+      tensor: A tensor.
+      num_epochs: Number of times the tensor can be read; None: no limit.
+      name: Name scope of the ops.
     """
     if num_epochs is None:
         return tensor
@@ -140,6 +149,16 @@ def string_input_producer(
 ) -> Any:
     """Returns a queue of strings, usually file names; arguments as in input_producer.
 
+    Args:
+      string_tensor: Vector of strings.
+      num_epochs: Number of times each row is enqueued; None: endlessly.
+      shuffle: Whether to shuffle the rows of each epoch.
+      seed: Seed of the shuffling.
+      capacity: Capacity of the queue.
+      shared_name: Name under which sessions share the queue.
+      name: Name scope of the ops.
+      cancel_op: Op that cancels pending enqueues; default: that of QueueRunner.
+
     Raises:
       ValueError: If the list of strings is empty. An empty tensor fails when it
         is enqueued.
@@ -176,7 +195,17 @@ def range_input_producer(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Returns a queue of the integers from 0 to limit - 1; arguments as in input_producer."""
+    """Returns a queue of the integers from 0 to limit - 1; arguments as in input_producer.
+
+    Args:
+      limit: The limit.
+      num_epochs: Number of times each row is enqueued; None: endlessly.
+      shuffle: Whether to shuffle the rows of each epoch.
+      seed: Seed of the shuffling.
+      capacity: Capacity of the queue.
+      shared_name: Name under which sessions share the queue.
+      name: Name scope of the ops.
+    """
     with name_scope(name, "input_producer", [limit]) as scope:
         return input_producer(
             OPS["Range"](0, limit, 1),
@@ -201,7 +230,17 @@ def slice_input_producer(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> list:
-    """Returns one slice of each tensor in a list; arguments as in input_producer."""
+    """Returns one slice of each tensor in a list; arguments as in input_producer.
+
+    Args:
+      tensor_list: List of tensors with the same first dimension.
+      num_epochs: Number of times each row is enqueued; None: endlessly.
+      shuffle: Whether to shuffle the rows of each epoch.
+      seed: Seed of the shuffling.
+      capacity: Capacity of the queue.
+      shared_name: Name under which sessions share the queue.
+      name: Name scope of the ops.
+    """
     if not len(tensor_list):
         raise ValueError("Expected at least one tensor in slice_input_producer().")
     with name_scope(name, "input_producer", tensor_list):

@@ -22,7 +22,12 @@ def _check(scale, what):
 
 @export(v1=("contrib.layers.l2_regularizer", "contrib.slim.l2_regularizer"))
 def l2_regularizer(scale: bool, scope: Any = None) -> Any:
-    """Returns a function of weights: `scale * sum(square(weights)) / 2`."""
+    """Returns a function of weights: `scale * sum(square(weights)) / 2`.
+
+    Args:
+      scale: Factor; 0 for no regularizer.
+      scope: Name scope of the operations.
+    """
     _check(scale, "l2")
     if scale == 0.0:
         return lambda _: None
@@ -37,7 +42,12 @@ def l2_regularizer(scale: bool, scope: Any = None) -> Any:
 
 @export(v1=("contrib.layers.l1_regularizer", "contrib.slim.l1_regularizer"))
 def l1_regularizer(scale: bool, scope: Any = None) -> Any:
-    """Returns a function of weights: `scale * sum(abs(weights))`."""
+    """Returns a function of weights: `scale * sum(abs(weights))`.
+
+    Args:
+      scale: Factor; 0 for no regularizer.
+      scope: Name scope of the operations.
+    """
     _check(scale, "l1")
     if scale == 0.0:
         return lambda _: None
@@ -53,14 +63,25 @@ def l1_regularizer(scale: bool, scope: Any = None) -> Any:
 
 @export(v1="contrib.layers.l1_l2_regularizer")
 def l1_l2_regularizer(scale_l1: float = 1.0, scale_l2: float = 1.0, scope: Any = None) -> Any:
-    """Returns the sum of l1_regularizer(scale_l1) and l2_regularizer(scale_l2)."""
+    """Returns the sum of l1_regularizer(scale_l1) and l2_regularizer(scale_l2).
+
+    Args:
+      scale_l1: Factor of the absolute values.
+      scale_l2: Factor of the squares.
+      scope: Name scope of the operations.
+    """
     parts = [l1_regularizer(scale_l1), l2_regularizer(scale_l2)]
     return sum_regularizer(parts, scope or "l1_l2_regularizer")
 
 
 @export(v1="contrib.layers.sum_regularizer")
 def sum_regularizer(regularizer_list: Any, scope: Any = None) -> Any:
-    """Returns the sum of regularizers, None if there are none."""
+    """Returns the sum of regularizers, None if there are none.
+
+    Args:
+      regularizer_list: Regularizers; None counts as 0.
+      scope: Name scope of the operations.
+    """
     parts = [r for r in regularizer_list if r is not None]
 
     def total(weights):

@@ -51,7 +51,13 @@ def _both(name):
 def get_variables(
     scope: Any = None, suffix: Any = None, collection: Any = GraphKeys.GLOBAL_VARIABLES
 ) -> Any:
-    """Returns the variables of a scope whose names end with suffix."""
+    """Returns the variables of a scope whose names end with suffix.
+
+    Args:
+      scope: Scope, or its name; default: all.
+      suffix: End of the names.
+      collection: Key of the collection.
+    """
     if isinstance(scope, variable_scope.VariableScope):
         scope = scope.name
     if suffix is not None:
@@ -76,7 +82,12 @@ for _name, _key in (
 
 @export(v1=_both("get_variables_by_name"))
 def get_variables_by_name(given_name: Any, scope: Any = None) -> list:
-    """Returns the variables of a scope with a given last name."""
+    """Returns the variables of a scope with a given last name.
+
+    Args:
+      given_name: The last part of the name.
+      scope: Scope, or its name.
+    """
     return [
         v for v in get_variables(scope) if re.search(f"(^|/){re.escape(given_name)}(:0)?$", v.name)
     ]
@@ -91,7 +102,11 @@ V1.update(
 
 @export(v1=_both("get_unique_variable"))
 def get_unique_variable(var_op_name: Any) -> Any:
-    """Returns the variable with a name; raises a ValueError if there is none."""
+    """Returns the variable with a name; raises a ValueError if there is none.
+
+    Args:
+      var_op_name: The name.
+    """
     result = [v for v in get_variables(var_op_name) if v.op.name == var_op_name]
     if not result:
         raise ValueError(f"Variable {var_op_name} does not uniquely identify a variable")
@@ -100,7 +115,12 @@ def get_unique_variable(var_op_name: Any) -> Any:
 
 @export(v1=_both("get_variables_to_restore"))
 def get_variables_to_restore(include: Any = None, exclude: Any = None) -> list:
-    """Returns the variables of included scopes without those of excluded scopes."""
+    """Returns the variables of included scopes without those of excluded scopes.
+
+    Args:
+      include: Names of scopes; default: all variables.
+      exclude: Names of scopes.
+    """
 
     def of(scopes):
         return [
@@ -114,6 +134,11 @@ def get_variables_to_restore(include: Any = None, exclude: Any = None) -> list:
 
 @export(v1=_both("add_model_variable"))
 def add_model_variable(var: TensorLike) -> None:
+    """Adds a variable to the collection MODEL_VARIABLES.
+
+    Args:
+      var: The variable.
+    """
     get_default_graph().add_to_collection(GraphKeys.MODEL_VARIABLES, var)
 
 
@@ -210,7 +235,16 @@ def prefetch_queue(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Returns a queue that threads fill with batches of these tensors."""
+    """Returns a queue that threads fill with batches of these tensors.
+
+    Args:
+      tensors: Tensors, or a dictionary of them.
+      capacity: Capacity of the queue.
+      num_threads: Number of threads.
+      dynamic_pad: Whether to pad tensors of different shapes with zeros.
+      shared_name: Name under which sessions share the queue.
+      name: A name for the operation (optional).
+    """
     names = sorted(tensors) if isinstance(tensors, dict) else None
     flat = [convert_to_tensor(t) for t in ([tensors[n] for n in names] if names else tensors)]
     with name_scope(name, "prefetch_queue"):
@@ -229,7 +263,12 @@ def prefetch_queue(
     )
 )
 def convert_collection_to_dict(collection: str, clear_collection: bool = False) -> Any:
-    """Returns the tensors of a collection by alias or name."""
+    """Returns the tensors of a collection by alias or name.
+
+    Args:
+      collection: Key of the collection.
+      clear_collection: Whether to empty the collection.
+    """
     graph = get_default_graph()
     result = {getattr(t, "alias", None) or t.op.name: t for t in graph.get_collection(collection)}
     if clear_collection:
@@ -239,7 +278,11 @@ def convert_collection_to_dict(collection: str, clear_collection: bool = False) 
 
 @export(v1=("contrib.slim.metrics.aggregate_metrics", "contrib.metrics.aggregate_metrics"))
 def aggregate_metrics(*value_update_tuples: Any) -> Any:
-    """Returns (values, updates) of (value, update) pairs."""
+    """Returns (values, updates) of (value, update) pairs.
+
+    Args:
+      *value_update_tuples: Pairs of a value and its update operation.
+    """
     if not value_update_tuples:
         raise ValueError("Expected at least one value_tensor/update_op pair")
     values, updates = zip(*value_update_tuples)
@@ -248,7 +291,11 @@ def aggregate_metrics(*value_update_tuples: Any) -> Any:
 
 @export(v1=("contrib.slim.metrics.aggregate_metric_map", "contrib.metrics.aggregate_metric_map"))
 def aggregate_metric_map(names_to_tuples: Any) -> Any:
-    """Returns ({name: value}, {name: update}) of named pairs."""
+    """Returns ({name: value}, {name: update}) of named pairs.
+
+    Args:
+      names_to_tuples: Dictionary from names to pairs of a value and its update operation.
+    """
     return (
         {n: pair[0] for n, pair in names_to_tuples.items()},
         {n: pair[1] for n, pair in names_to_tuples.items()},
@@ -433,6 +480,23 @@ def evaluate_once(
     """Restores a checkpoint, runs eval_op num_evals times and returns the value of final_op.
 
     With a logdir, writes the summary of summary_op (default: all summaries; None: none) there.
+
+    Args:
+      master: The target of the session.
+      checkpoint_path: The checkpoint.
+      logdir: Directory of the summary.
+      num_evals: Number of evaluation steps.
+      initial_op: Operation to run first.
+      initial_op_feed_dict: Feeds of initial_op.
+      eval_op: Operation of an evaluation step.
+      eval_op_feed_dict: Feeds of eval_op.
+      final_op: Tensors to run at the end.
+      final_op_feed_dict: Feeds of final_op.
+      summary_op: Summary to write; default: all.
+      summary_op_feed_dict: Feeds of summary_op.
+      variables_to_restore: List of variables; default: all.
+      session_config: ConfigProto of the session.
+      hooks: Must be empty.
 
     Raises:
       NotImplementedError: If there are hooks.

@@ -17,7 +17,13 @@ if TYPE_CHECKING:  # typing takes long to import
 
 @export(v1="concat")
 def concat(values: TensorLike, axis: Axis, name: str | None = "concat") -> Tensor:
-    """Concatenates tensors along an axis; also accepts `concat(axis, values)`."""
+    """Concatenates tensors along an axis; also accepts `concat(axis, values)`.
+
+    Args:
+      values: List of tensors.
+      axis: The axis.
+      name: A name for the operation (optional).
+    """
     if isinstance(values, numbers.Integral) and isinstance(axis, (list, tuple)):
         values, axis = axis, values
     return array_ops.concat(values, axis, name)
@@ -31,7 +37,15 @@ def split(
     num: int | None = None,
     name: str | None = "split",
 ) -> list[Tensor]:
-    """Splits a tensor along an axis; also accepts `split(axis, num_splits, value)`."""
+    """Splits a tensor along an axis; also accepts `split(axis, num_splits, value)`.
+
+    Args:
+      value: The tensor.
+      num_or_size_splits: The number of equal parts, or a list with the size of each part.
+      axis: The axis.
+      num: Number of parts, if it cannot be inferred.
+      name: A name for the operation (optional).
+    """
     if isinstance(value, numbers.Integral) and isinstance(num_or_size_splits, numbers.Integral):
         value, axis = axis, value
     return array_ops.split(value, num_or_size_splits, axis, num, name)
@@ -39,7 +53,13 @@ def split(
 
 @export(v1="reverse")
 def reverse(tensor: TensorLike, axis: Axis, name: str | None = None) -> Tensor:
-    """Reverses a tensor along axes; `axis` may also be a list with a bool for each dimension."""
+    """Reverses a tensor along axes; `axis` may also be a list with a bool for each dimension.
+
+    Args:
+      tensor: A tensor.
+      axis: The axes.
+      name: A name for the operation (optional).
+    """
     if isinstance(axis, (list, tuple)) and axis and all(isinstance(a, bool) for a in axis):
         axis = [i for i, reversed_ in enumerate(axis) if reversed_]
     return OPS["ReverseV2"](tensor, axis, name=name)

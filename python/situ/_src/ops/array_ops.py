@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""array_ops.py: tf.constant, tf.concat, tf.gather, tf.pad and other array functions that are more
+"""array_ops.py: tf.constant, tf.concat, tf.gather and other array functions that are more
 than
 one op or take Python values."""
 
@@ -268,7 +268,15 @@ def transpose(
 def transpose_v2(
     a: TensorLike, perm: TensorLike = None, conjugate: bool = False, name: str | None = "transpose"
 ) -> Tensor:
-    """Permutes the dimensions of a tensor; see `tf.compat.v1.transpose`."""
+    """Permutes the dimensions of a tensor; see `tf.compat.v1.transpose`.
+
+    Args:
+      a: A tensor.
+      perm: For each dimension of the result, the dimension of `a` it comes from. By default the
+        order of the dimensions is reversed.
+      conjugate: Whether complex elements are conjugated.
+      name: A name for the operation (optional).
+    """
     return transpose(a, perm, name, conjugate)
 
 
@@ -335,7 +343,13 @@ def stack(values: TensorLike, axis: Axis = 0, name: str | None = "stack") -> Ten
 
 @export(v1="pack")
 def pack(values: TensorLike, axis: Axis = 0, name: str | None = "pack") -> Tensor:
-    """Stacks tensors along a new dimension; the name of `tf.stack` before TensorFlow 1."""
+    """Stacks tensors along a new dimension; the name of `tf.stack` before TensorFlow 1.
+
+    Args:
+      values: List of tensors of equal types and shapes.
+      axis: Index of the new dimension.
+      name: A name for the operation (optional).
+    """
     return op("Pack", list(values), axis=axis, name=name)
 
 
@@ -675,7 +689,13 @@ def tuple_(
     tensors: TensorLike, name: str | None = None, control_inputs: TensorLike = None
 ) -> list[Tensor]:
     """Returns the tensors, each available only after all of them and `control_inputs` are
-    computed."""
+    computed.
+
+    Args:
+      tensors: List of tensors and None.
+      name: A name for the operation (optional).
+      control_inputs: Further operations to wait for.
+    """
     with scope(name, "tuple"):
         done = group(*[t for t in tensors if t is not None], *(control_inputs or []))
         if done is None:
@@ -697,7 +717,12 @@ export(v2="tuple")(with_order(tuple_, "tensors", "control_inputs", "name"))
 @export("get_static_value", v1="contrib.util.constant_value")
 def get_static_value(tensor: TensorLike, partial: bool = False) -> Any:
     """Returns the value of a tensor as a NumPy array if it is known while building a graph, or
-    None. With `partial`, the unknown elements of a stacked tensor are None."""
+    None. With `partial`, the unknown elements of a stacked tensor are None.
+
+    Args:
+      tensor: A tensor.
+      partial: Whether unknown elements of a vector may be None.
+    """
     operation = getattr(tensor, "op", None) if isinstance(tensor, GraphTensor) else None
     if not partial or operation is None or operation.type != "Pack":
         return constant_value(tensor)
@@ -706,55 +731,6 @@ def get_static_value(tensor: TensorLike, partial: bool = False) -> Any:
     import numpy
 
     return numpy.array([get_static_value(x, partial) for x in operation.inputs])
-
-
-@export("pad")
-def pad(
-    tensor: TensorLike,
-    paddings: TensorLike,
-    mode: str = "CONSTANT",
-    constant_values: TensorLike = 0,
-    name: str | None = None,
-) -> Tensor:
-    """Pads a tensor.
-
-    Args:
-      tensor: A tensor.
-      paddings: A tensor of shape [rank, 2]: the number of elements to add before and after each
-        dimension.
-      mode: "CONSTANT", "REFLECT" or "SYMMETRIC". REFLECT mirrors without repeating the border,
-        SYMMETRIC repeats it.
-      constant_values: The value of added elements in mode CONSTANT.
-      name: A name for the operation (optional).
-
-    Returns:
-      A tensor of the type of `tensor`.
-
-    Raises:
-      ValueError: If the mode is unknown.
-    """
-    if mode.upper() in ("REFLECT", "SYMMETRIC"):
-        return op("MirrorPad", tensor, paddings, mode=mode.upper(), name=name)
-    if mode.upper() != "CONSTANT":
-        raise ValueError(
-            "Value of argument `mode` expected to be one of 'CONSTANT', 'REFLECT' or 'SYMMETRIC'. "
-            f"Received `mode` = {mode.upper()}"
-        )
-    if isinstance(constant_values, (int, float)) and constant_values == 0:
-        return op("Pad", tensor, paddings, name=name)
-    return op("PadV2", tensor, paddings, constant_values, name=name)
-
-
-@export(v1="pad")
-def pad_v1(
-    tensor: TensorLike,
-    paddings: TensorLike,
-    mode: str = "CONSTANT",
-    name: str | None = None,
-    constant_values: TensorLike = 0,
-) -> Tensor:
-    """Pads a tensor; see `tf.pad` of TensorFlow 2, which orders the arguments differently."""
-    return pad(tensor, paddings, mode, constant_values, name)
 
 
 @export("register_tensor_conversion_function", v1="register_tensor_conversion_function")
@@ -792,7 +768,12 @@ def _convert_registered(value):
 
 @export("identity_n")
 def identity_n(input: TensorLike, name: str | None = None) -> list[Tensor]:
-    """Returns tensors with the same values as a list of tensors."""
+    """Returns tensors with the same values as a list of tensors.
+
+    Args:
+      input: List of tensors.
+      name: A name for the operation (optional).
+    """
     tensors = [convert_to_tensor(x) for x in input]
     if any(x.dtype.name == "string" for x in tensors):  # no kernel copies strings
         with scope(name, "IdentityN"):

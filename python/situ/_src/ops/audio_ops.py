@@ -112,7 +112,13 @@ def wav_bytes(sound: numpy.ndarray, rate: int) -> bytes:
 
 @export("audio.encode_wav")
 def encode_wav(audio: TensorLike, sample_rate: TensorLike, name: str | None = None) -> Tensor:
-    """Encodes a float32 tensor [samples, channels], with values between -1 and 1, as a WAV file."""
+    """Encodes a float32 tensor [samples, channels], with values between -1 and 1, as a WAV file.
+
+    Args:
+      audio: The samples.
+      sample_rate: Samples per second, a scalar.
+      name: A name for the operation (optional).
+    """
 
     result = py_func(
         lambda sound, rate: numpy.array(wav_bytes(sound, int(rate)), object),

@@ -182,7 +182,15 @@ def bincount_v1(
     dtype: DTypeLike = "int32",
 ) -> Tensor:
     """Counts the occurrences of each value in a tensor of non-negative integers; see
-    `tf.math.bincount`."""
+    `tf.math.bincount`.
+
+    Args:
+      arr: A tensor, RaggedTensor or SparseTensor of integers.
+      weights: Weights to sum instead of counting, of the form of `arr` (optional).
+      minlength: The smallest number of bins.
+      maxlength: The largest number of bins; values that do not fit are not counted.
+      dtype: The type of the counts; with `weights` the result has their type.
+    """
     return bincount(arr, weights, minlength, maxlength, dtype)
 
 

@@ -65,7 +65,14 @@ def convert_to_tensor_v2(
     dtype_hint: DTypeLike = None,
     name: str | None = None,
 ) -> Tensor:
-    """Converts a value to a tensor; see `tf.compat.v1.convert_to_tensor`."""
+    """Converts a value to a tensor; see `tf.compat.v1.convert_to_tensor`.
+
+    Args:
+      value: A number, a string, nested lists, a NumPy array, a variable or a tensor.
+      dtype: The element type. By default it is inferred from `value`.
+      dtype_hint: The type to try first if `dtype` is None.
+      name: A name for the constant (optional).
+    """
     return convert_to_tensor(value, dtype, name, None, dtype_hint)
 
 

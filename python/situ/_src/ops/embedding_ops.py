@@ -9,7 +9,7 @@ from situ._src.framework.api import OPS, export
 from situ._src.framework.graph import scope
 from situ._src.framework.keywords import unsupported, with_order
 from situ._src.framework.scopes import colocate_with_variable
-from situ._src.ops import sparse_ops
+from situ._src.ops import sparse_layout, sparse_ops
 from situ._src.ops.array_ops import cast, constant, convert_to_tensor, gather, op
 from situ._src.ops.gather_ops import increasing_ids
 from situ._src.ops.ragged_tensor import RaggedTensor
@@ -187,7 +187,7 @@ def _safe_ids(sparse_ids, sparse_weights, combiner):
     last = op("Sub", op("Size", sparse_ids.dense_shape), constant(1))
     rows = op("Prod", op("Slice", sparse_ids.dense_shape, [0], op("ExpandDims", last, 0)), 0)
     shape = op("Pack", [rows, op("GatherV2", sparse_ids.dense_shape, last, 0)])
-    ids = sparse_ops.reshape(sparse_ids, shape)
+    ids = sparse_layout.reshape(sparse_ids, shape)
     valid = op("GreaterEqual", ids.values, constant(0, ids.values.dtype))
     weights = None
     if sparse_weights is not None:
@@ -195,8 +195,8 @@ def _safe_ids(sparse_ids, sparse_weights, combiner):
         if combiner != "sum":
             zero = constant(0, weights.values.dtype)
             valid = op("LogicalAnd", valid, op("Greater", weights.values, zero))
-        weights = sparse_ops.retain(weights, valid)
-    return sparse_ops.retain(ids, valid), weights
+        weights = sparse_layout.retain(weights, valid)
+    return sparse_layout.retain(ids, valid), weights
 
 
 def _safe_lookup(params, sparse_ids, sparse_weights, combiner, default_id, strategy, max_norm):

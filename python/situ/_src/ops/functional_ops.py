@@ -244,7 +244,17 @@ def foldr(
     name: str | None = None,
 ) -> Any:
     """Applies a function to the previous result and each slice, from the last to the first; see
-    `tf.foldl`."""
+    `tf.foldl`.
+
+    Args:
+      fn: A function (previous result, slice).
+      elems: A tensor, a ragged tensor or a nested structure of tensors.
+      initializer: The first previous result; by default the last slice.
+      parallel_iterations: Ignored.
+      back_prop: Whether the loop has a gradient.
+      swap_memory: Ignored.
+      name: A name for the operation (optional).
+    """
     del parallel_iterations, swap_memory  # hints for speed and memory
     with name_scope(name, "foldr"):
         return _fold(fn, elems, initializer, True, False, back_prop)
@@ -259,7 +269,14 @@ def vectorized_map(
 ) -> Any:
     """Applies a function to each slice along the first dimension, like `tf.map_fn` with the loop
     unrolled if the size is known. No op lacks a vectorized form: `fallback_to_while_loop`
-    and `warn` have no effect."""
+    and `warn` have no effect.
+
+    Args:
+      fn: A function of one slice, in the structure of `elems`.
+      elems: A tensor, a ragged tensor or a nested structure of tensors.
+      fallback_to_while_loop: Has no effect: a loop is used.
+      warn: Has no effect: nothing is logged.
+    """
     del fallback_to_while_loop, warn  # no op lacks a vectorized form to fall back from
     count = convert_to_tensor(nest.flatten(elems)[0]).shape.as_list()[0]
     if count is None:

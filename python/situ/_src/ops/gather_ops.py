@@ -198,7 +198,13 @@ def unsorted_segment_mean(
 
 @export("math.segment_mean", v1="segment_mean")
 def segment_mean(data: TensorLike, segment_ids: TensorLike, name: str | None = None) -> Tensor:
-    """Computes the mean of the rows of each segment; `segment_ids` must be sorted."""
+    """Computes the mean of the rows of each segment; `segment_ids` must be sorted.
+
+    Args:
+      data: A tensor.
+      segment_ids: An integer tensor with the segment of each row, in ascending order.
+      name: A name for the operation (optional).
+    """
     return unsorted_segment_mean(data, *increasing_ids(segment_ids), name)
 
 
@@ -207,7 +213,14 @@ def segment_mean(data: TensorLike, segment_ids: TensorLike, name: str | None = N
 def unsorted_segment_sqrt_n(
     data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Sums the rows of each segment and divides by the square root of their number."""
+    """Sums the rows of each segment and divides by the square root of their number.
+
+    Args:
+      data: A tensor.
+      segment_ids: An integer tensor with the segment of each row, in any order.
+      num_segments: The number of segments.
+      name: A name for the operation (optional).
+    """
     with scope(name, "UnsortedSegmentSqrtN") as full:
         data = convert_to_tensor(data)
         count = op("UnsortedSegmentSum", op("OnesLike", data), segment_ids, num_segments)
@@ -256,7 +269,13 @@ def gather_in_batches(params, indices, axis, batch_dims, name=None):
 
 @export(v1="batch_gather")
 def batch_gather(params: TensorLike, indices: TensorLike, name: str | None = None) -> Tensor:
-    """Gathers slices along the last batch dimension; see `tf.gather` with `batch_dims=-1`."""
+    """Gathers slices along the last batch dimension; see `tf.gather` with `batch_dims=-1`.
+
+    Args:
+      params: A tensor.
+      indices: An integer tensor with the indices along the last batch dimension.
+      name: A name for the operation (optional).
+    """
     with scope(name, "BatchGather"):
         indices = convert_to_tensor(indices)
         return gather_in_batches(params, indices, None, indices.shape.ndims - 1)
@@ -266,7 +285,15 @@ def batch_gather(params: TensorLike, indices: TensorLike, name: str | None = Non
 def tensor_scatter_update(
     tensor: TensorLike, indices: TensorLike, updates: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Returns a copy of a tensor with slices replaced; see `tf.tensor_scatter_nd_update`."""
+    """Returns a copy of a tensor with slices replaced; see `tf.tensor_scatter_nd_update`.
+
+    Args:
+      tensor: The tensor.
+      indices: An integer tensor whose last dimension holds the indices into the first dimensions of
+        `params`.
+      updates: The values to apply.
+      name: A name for the operation (optional).
+    """
     return op("TensorScatterUpdate", tensor, indices, updates, name=name)
 
 

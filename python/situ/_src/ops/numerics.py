@@ -19,7 +19,12 @@ def enable_check_numerics(
 ) -> None:
     """Makes the first op fail whose output has a NaN or an infinity, in eager mode, functions and
     graphs of all threads. The error names the op, its inputs and, for ops that are created after
-    this call, the line of the program. The arguments are ignored."""
+    this call, the line of the program. The arguments are ignored.
+
+    Args:
+      stack_height_limit: Has no effect: the error names the operation.
+      path_length_limit: Has no effect: the error names the operation.
+    """
     del stack_height_limit, path_length_limit  # the error names one line of the program
     _situ.check_numerics(True)
 
@@ -62,7 +67,15 @@ def verify_tensor_all_finite(
     x: TensorLike = None,
     message: str | None = None,
 ) -> Tensor:
-    """Returns a tensor after asserting that it has no NaN and no infinity."""
+    """Returns a tensor after asserting that it has no NaN and no infinity.
+
+    Args:
+      t: The tensor.
+      msg: The message of the error.
+      name: A name for the operation (optional).
+      x: A floating-point tensor.
+      message: The text of the error.
+    """
     return _all_finite(t if x is None else x, msg if message is None else message, name)
 
 

@@ -14,7 +14,12 @@ if TYPE_CHECKING:  # typing takes long to import
 
 @export("parallel_stack")
 def parallel_stack(values: TensorLike, name: str | None = "parallel_stack") -> Tensor:
-    """Stacks tensors along a new first dimension, in a graph only."""
+    """Stacks tensors along a new first dimension, in a graph only.
+
+    Args:
+      values: List of tensors of the same shape.
+      name: A name for the operation (optional).
+    """
     if _situ.executing_eagerly():
         raise RuntimeError("tf.parallel_stack() is not compatible with eager execution.")
     return stack(values, 0, name)

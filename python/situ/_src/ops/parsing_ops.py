@@ -275,6 +275,14 @@ def decode_raw_v1(
     name: str | None = None,
     bytes: Any = None,  # the name of `input_bytes` in TensorFlow 1
 ) -> Any:
-    """Reinterprets the bytes of strings of one length as numbers; see `tf.io.decode_raw`."""
+    """Reinterprets the bytes of strings of one length as numbers; see `tf.io.decode_raw`.
+
+    Args:
+      input_bytes: A tensor of strings.
+      out_type: The type of the numbers.
+      little_endian: Whether the numbers are little-endian.
+      name: A name for the operation (optional).
+      bytes: Old name of input_bytes.
+    """
     data = bytes if input_bytes is None else input_bytes
     return decode_raw(data, out_type, little_endian, name=name)

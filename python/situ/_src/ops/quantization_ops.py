@@ -69,7 +69,20 @@ def quantize_and_dequantize_v2(
     axis: int | None = None,
 ) -> Tensor:
     """Rounds numbers to those that integers can represent; the gradient is 0 outside of the range.
-    See `tf.quantization.quantize_and_dequantize` for the arguments."""
+    See `tf.quantization.quantize_and_dequantize` for the arguments.
+
+    Args:
+      input: A floating-point tensor.
+      input_min: The least number of the range; a vector with `axis`.
+      input_max: The greatest number of the range.
+      signed_input: Whether the integers are signed.
+      num_bits: The number of bits of the integers.
+      range_given: Whether to use `input_min` and `input_max`, instead of the range of `input`.
+      round_mode: "HALF_TO_EVEN" or "HALF_UP".
+      name: A name for the operation (optional).
+      narrow_range: Whether to leave out the least integer.
+      axis: The axis with a range per slice; by default there is one range.
+    """
     return _call(
         "QuantizeAndDequantizeV4",
         (input, input_min, input_max),

@@ -348,6 +348,16 @@ def _from_tensor(
     row_splits_dtype: DTypeLike = "int64",
     name: str | None = None,
 ) -> Any:
+    """Converts a dense tensor to a ragged one; see `tf.RaggedTensor.from_tensor`.
+
+    Args:
+      tensor: A tensor.
+      lengths: Lengths of the rows.
+      padding: Value that fills rows at their ends.
+      ragged_rank: Number of ragged dimensions.
+      row_splits_dtype: int32 or int64.
+      name: A name for the operation (optional).
+    """
     if hasattr(tensor, "with_flat_values"):
         return tensor
     return RaggedTensor.from_tensor(tensor, lengths, padding, ragged_rank, name, row_splits_dtype)
@@ -355,6 +365,13 @@ def _from_tensor(
 
 @export("python.ops.ragged.ragged_conversion_ops.to_tensor")
 def _to_tensor(rt_input: Any, default_value: Any = None, name: str | None = None) -> Any:
+    """Converts a ragged tensor to a dense one; see `tf.RaggedTensor.to_tensor`.
+
+    Args:
+      rt_input: The ragged tensor.
+      default_value: Value of elements behind the ends of rows.
+      name: A name for the operation (optional).
+    """
     if not hasattr(rt_input, "with_flat_values"):
         return convert_to_tensor(rt_input, name=name)
     return rt_input.to_tensor(default_value, name)

@@ -152,7 +152,15 @@ def cumsum(
     reverse: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Computes cumulative sums; see `tf.math.cumsum`."""
+    """Computes cumulative sums; see `tf.math.cumsum`.
+
+    Args:
+      x: A ragged tensor.
+      axis: The axis.
+      exclusive: Whether each result leaves out the element at its own position.
+      reverse: Whether to begin with the last element.
+      name: A name for the operation (optional).
+    """
     flags = dict(exclusive=exclusive, reverse=reverse)
     with scope(name, "RaggedCumSum"):
         rt = to_ragged(x)
@@ -227,7 +235,14 @@ for _name in ("Sum", "Prod", "Min", "Max"):
 def segment_mean(
     data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: str | None = None
 ) -> Any:
-    """Computes the mean of the rows of each segment; see `tf.math.unsorted_segment_mean`."""
+    """Computes the mean of the rows of each segment; see `tf.math.unsorted_segment_mean`.
+
+    Args:
+      data: A ragged tensor.
+      segment_ids: The segment of each row.
+      num_segments: Number of segments.
+      name: A name for the operation (optional).
+    """
     with scope(name, "RaggedSegmentMean"):
         data = to_ragged(data)
         total = _by_segment("Sum", data, segment_ids, num_segments)
@@ -239,7 +254,14 @@ def segment_sqrt_n(
     data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: str | None = None
 ) -> Any:
     """Divides the sum of each segment by the square root of the number of its rows; see
-    `tf.math.unsorted_segment_sqrt_n`."""
+    `tf.math.unsorted_segment_sqrt_n`.
+
+    Args:
+      data: A ragged tensor.
+      segment_ids: The segment of each row.
+      num_segments: Number of segments.
+      name: A name for the operation (optional).
+    """
     with scope(name, "RaggedSegmentSqrtN"):
         data = to_ragged(data)
         total = _by_segment("Sum", data, segment_ids, num_segments)
@@ -281,7 +303,15 @@ stateless_dropout = dropout_of(lambda: _nn_norm().stateless_dropout)
 def where(
     condition: TensorLike, x: TensorLike = None, y: TensorLike = None, name: str | None = None
 ) -> Any:
-    """Selects elements of tensors that are broadcast to one shape; see `tf.where`."""
+    """Selects elements of tensors that are broadcast to one shape; see `tf.where`.
+
+    Args:
+      condition: Bool tensor.
+      x: Values where the condition is true; without x and y the indices of true elements are
+        returned.
+      y: Values where it is false.
+      name: A name for the operation (optional).
+    """
     from situ._src.ops.dynamic_ragged_shape import DynamicRaggedShape
     from situ._src.ops.ragged_broadcast import broadcast_shapes, broadcast_to
 
@@ -309,7 +339,15 @@ def where(
 def where_v1(
     condition: TensorLike, x: TensorLike = None, y: TensorLike = None, name: str | None = None
 ) -> Any:
-    """Selects elements of tensors of one shape, or rows by a vector; see `tf.compat.v1.where`."""
+    """Selects elements of tensors of one shape, or rows by a vector; see `tf.compat.v1.where`.
+
+    Args:
+      condition: Bool tensor.
+      x: Values where the condition is true; without x and y the indices of true elements are
+        returned.
+      y: Values where it is false.
+      name: A name for the operation (optional).
+    """
     if x is None or y is None:
         return _true_places(condition, x, y, name)
     from situ._src.ops.ragged_ops import _concat, map_flat_values

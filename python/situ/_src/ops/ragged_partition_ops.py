@@ -208,6 +208,15 @@ def one_hot(
 ) -> Any:
     """Encodes the values of a ragged tensor; see `tf.one_hot`.
 
+    Args:
+      indices: Ragged tensor of indices.
+      depth: Size of the new dimension.
+      on_value: The value at the index, 1 by default.
+      off_value: The value elsewhere, 0 by default.
+      axis: Index of the new dimension; default: the last.
+      dtype: Type of the result.
+      name: A name for the operation (optional).
+
     Raises:
       ValueError: the new dimension is not behind the ragged ones.
     """

@@ -43,7 +43,16 @@ def strings_split_v1(
     source: Any = None,
     name: str | None = None,
 ) -> Any:
-    """Splits a vector of strings into a SparseTensor or RaggedTensor."""
+    """Splits a vector of strings into a SparseTensor or RaggedTensor.
+
+    Args:
+      input: Vector of strings.
+      sep: The separator; default: white space.
+      maxsplit: Largest number of splits; -1: no limit.
+      result_type: "SparseTensor" or "RaggedTensor".
+      source: Old name of input.
+      name: A name for the operation (optional).
+    """
     if result_type not in ("SparseTensor", "RaggedTensor"):
         raise ValueError("result_type must be 'RaggedTensor' or 'SparseTensor'.")
     with scope(name, "StringSplit") as full:

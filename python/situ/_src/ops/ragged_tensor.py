@@ -134,7 +134,11 @@ def convert_to_tensor_or_ragged_tensor(
 
 @export("python.ops.ragged.ragged_tensor.is_ragged")
 def is_ragged(value: TensorLike) -> bool:
-    """Returns whether a value is a ragged tensor or the value of one."""
+    """Returns whether a value is a ragged tensor or the value of one.
+
+    Args:
+      value: The value.
+    """
     return isinstance(value, (RaggedTensor, RaggedTensorValue))
 
 

@@ -336,5 +336,9 @@ def get_global_generator() -> Generator:
 
 @export("random.set_global_generator", "random.experimental.set_global_generator")
 def set_global_generator(generator: Any) -> None:
-    """Replaces the global generator; None: the next use creates one."""
+    """Replaces the global generator; None: the next use creates one.
+
+    Args:
+      generator: The tf.random.Generator.
+    """
     _global["generator"] = generator

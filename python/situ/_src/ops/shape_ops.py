@@ -75,6 +75,12 @@ def rank(input: TensorLike, name: str | None = None) -> Tensor:
 def shape_n(
     input: TensorLike, out_type: DTypeLike = "int32", name: str | None = None
 ) -> list[Tensor]:
-    """Returns the shapes of several tensors."""
+    """Returns the shapes of several tensors.
+
+    Args:
+      input: List of tensors.
+      out_type: The type of the result, int32 or int64.
+      name: A name for the operation (optional).
+    """
     with scope(name, "ShapeN"):
         return [op("Shape", convert_to_tensor(x), out_type=out_type) for x in input]

@@ -319,7 +319,15 @@ def space_to_batch(
     name: str | None = None,
     block_shape: TensorLike = None,
 ) -> Tensor:
-    """Moves blocks of images into the batch dimension; see `tf.space_to_batch_nd`."""
+    """Moves blocks of images into the batch dimension; see `tf.space_to_batch_nd`.
+
+    Args:
+      input: A tensor of shape [batch, height, width, channels], or NCHW.
+      paddings: Zeros before and after each spatial dimension, of shape [dimensions, 2].
+      block_size: The size of a block.
+      name: A name for the operation (optional).
+      block_shape: The size of a block in each spatial dimension.
+    """
     if block_shape is None:
         block_shape = _square(block_size, "SpaceToBatch")
         input = _check_square(convert_to_tensor(input), "SpaceToBatch")
@@ -370,7 +378,15 @@ def batch_to_space(
     name: str | None = None,
     block_shape: TensorLike = None,
 ) -> Tensor:
-    """Moves blocks of the batch into images; see `tf.batch_to_space_nd`."""
+    """Moves blocks of the batch into images; see `tf.batch_to_space_nd`.
+
+    Args:
+      input: A tensor of shape [batch, height, width, channels], or NCHW.
+      crops: How much to cut off before and after each spatial dimension, of shape [dimensions, 2].
+      block_size: The size of a block.
+      name: A name for the operation (optional).
+      block_shape: The size of a block in each spatial dimension.
+    """
     if block_shape is None:
         block_shape = _square(block_size, "BatchToSpace")
         input = _check_square(convert_to_tensor(input), "BatchToSpace")
@@ -388,7 +404,14 @@ def required_space_to_batch_paddings(
     base_paddings: TensorLike = None,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Returns (paddings, crops) that make the sizes multiples of the block shape."""
+    """Returns (paddings, crops) that make the sizes multiples of the block shape.
+
+    Args:
+      input_shape: Vector of sizes.
+      block_shape: The size of a block in each spatial dimension.
+      base_paddings: Least paddings; default: 0.
+      name: A name for the operation (optional).
+    """
     with scope(name, "required_space_to_batch_paddings"):
         sizes, block = numpy.asarray(input_shape), numpy.asarray(block_shape)
         base = (

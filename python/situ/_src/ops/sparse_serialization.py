@@ -67,7 +67,13 @@ def serialize_sparse(sp_input: Any, out_type: Any = "string", name: str | None =
 
 @export(v1=("io.serialize_sparse", "serialize_sparse"))
 def serialize_sparse_v1(sp_input: Any, name: str | None = None, out_type: Any = "string") -> Any:
-    """Converts a sparse tensor to three strings; arguments as in tf.io.serialize_sparse."""
+    """Converts a sparse tensor to three strings; arguments as in tf.io.serialize_sparse.
+
+    Args:
+      sp_input: A SparseTensor.
+      name: A name for the operation.
+      out_type: string; variant is not supported.
+    """
     return serialize_sparse(sp_input, out_type, name)
 
 
@@ -110,7 +116,13 @@ def serialize_many_sparse_v1(
     sp_input: Any, name: str | None = None, out_type: Any = "string"
 ) -> Any:
     """Converts slices of a sparse tensor to strings; arguments as in
-    tf.io.serialize_many_sparse."""
+    tf.io.serialize_many_sparse.
+
+    Args:
+      sp_input: A SparseTensor.
+      name: A name for the operation.
+      out_type: string; variant is not supported.
+    """
     return serialize_many_sparse(sp_input, out_type, name)
 
 

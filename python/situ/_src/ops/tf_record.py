@@ -131,7 +131,12 @@ class TFRecordWriter:
 
 @export(v1=("python_io.tf_record_iterator", "io.tf_record_iterator"))
 def tf_record_iterator(path: Any, options: Any = None) -> Any:
-    """Yields the records of a file."""
+    """Yields the records of a file.
+
+    Args:
+      path: Path of the file.
+      options: A TFRecordOptions, or a compression type.
+    """
     kind = compression_type_of(options)
     if not kind:
         yield from read_records(path)

@@ -181,6 +181,14 @@ def unicode_decode_with_offsets(
 ) -> Any:
     """Decodes strings to code points and the byte offset of each; see `tf.strings.unicode_decode`.
 
+    Args:
+      input: A string tensor or ragged tensor of known rank.
+      input_encoding: "UTF-8", "UTF-16-BE" or "UTF-32-BE".
+      errors: "strict", "replace" or "ignore".
+      replacement_char: The code point that replaces invalid bytes.
+      replace_control_characters: Whether code points below 32 are replaced, too.
+      name: A name for the operation (optional).
+
     Raises:
       ValueError: The rank is not known.
     """
@@ -204,6 +212,13 @@ def unicode_split_with_offsets(
     name: str | None = None,
 ) -> Any:
     """Splits strings into characters and the byte offset of each; see `tf.strings.unicode_split`.
+
+    Args:
+      input: A string tensor or ragged tensor of known rank.
+      input_encoding: "UTF-8", "UTF-16-BE" or "UTF-32-BE".
+      errors: "strict", "replace" or "ignore".
+      replacement_char: The code point that replaces invalid bytes.
+      name: A name for the operation (optional).
 
     Raises:
       ValueError: The rank is not known.
@@ -339,7 +354,15 @@ def substr(
 def substr_v1(
     input: TensorLike, pos: TensorLike, len: TensorLike, name: str | None = None, unit: str = "BYTE"
 ) -> Any:
-    """Returns substrings; see `tf.strings.substr`."""
+    """Returns substrings; see `tf.strings.substr`.
+
+    Args:
+      input: A string tensor or ragged tensor of known rank.
+      pos: The position of the first byte or character; negative values count from the end.
+      len: The length.
+      name: A name for the operation (optional).
+      unit: "BYTE" or "UTF8_CHAR".
+    """
     return substr(input, pos, len, unit, name)
 
 
@@ -402,7 +425,15 @@ def reduce_join(
     separator: str = "",
     name: str | None = None,
 ) -> Any:
-    """Joins the strings along dimensions, all by default."""
+    """Joins the strings along dimensions, all by default.
+
+    Args:
+      inputs: Tensor of strings.
+      axis: Dimension, or list of dimensions; default: all.
+      keepdims: Whether to keep reduced dimensions with size 1.
+      separator: String between the strings.
+      name: A name for the operation (optional).
+    """
     return _reduce_join(inputs, axis, bool(keepdims), separator, name)
 
 
@@ -416,6 +447,16 @@ def reduce_join_v1(
     reduction_indices: TensorLike = None,
     keepdims: bool | None = None,
 ) -> Any:
-    """Joins the strings along dimensions; see `tf.strings.reduce_join`."""
+    """Joins the strings along dimensions; see `tf.strings.reduce_join`.
+
+    Args:
+      inputs: Tensor of strings.
+      axis: Dimension, or list of dimensions; default: all.
+      keep_dims: Old name of keepdims.
+      separator: String between the strings.
+      name: A name for the operation (optional).
+      reduction_indices: Old name of axis.
+      keepdims: Whether to keep reduced dimensions with size 1.
+    """
     axis = reduction_indices if axis is None else axis
     return _reduce_join(inputs, axis, bool(keepdims or keep_dims), separator, name)

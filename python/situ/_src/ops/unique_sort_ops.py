@@ -43,7 +43,13 @@ def unique(x: TensorLike, out_idx: str = "int32", name: str | None = None) -> An
 
 @export("unique_with_counts")
 def unique_with_counts(x: TensorLike, out_idx: str = "int32", name: str | None = None) -> Any:
-    """Finds the distinct elements of a 1-D tensor; returns a named tuple (y, idx, count)."""
+    """Finds the distinct elements of a 1-D tensor; returns a named tuple (y, idx, count).
+
+    Args:
+      x: A 1-D tensor.
+      out_idx: The type of the indices.
+      name: A name for the operation (optional).
+    """
     return UniqueWithCounts(*op("UniqueWithCounts", x, out_idx=as_dtype(out_idx), name=name))
 
 
@@ -51,7 +57,14 @@ def unique_with_counts(x: TensorLike, out_idx: str = "int32", name: str | None =
 def setdiff1d(
     x: TensorLike, y: TensorLike, index_dtype: str = "int32", name: str | None = None
 ) -> Any:
-    """Finds the elements of `x` that are not in `y`; returns a named tuple (out, idx)."""
+    """Finds the elements of `x` that are not in `y`; returns a named tuple (out, idx).
+
+    Args:
+      x: A 1-D tensor.
+      y: Vector of the elements to leave out.
+      index_dtype: Type of the indices.
+      name: A name for the operation (optional).
+    """
     return ListDiff(*op("ListDiff", x, y, out_idx=as_dtype(index_dtype), name=name))
 
 
@@ -148,7 +161,18 @@ def count_nonzero_v1(
     keep_dims: bool | None = None,
     input: TensorLike = None,
 ) -> Tensor:
-    """Counts the nonzero elements over dimensions; see `tf.math.count_nonzero`."""
+    """Counts the nonzero elements over dimensions; see `tf.math.count_nonzero`.
+
+    Args:
+      input_tensor: Old name of input.
+      axis: The dimensions; by default all.
+      keepdims: Whether reduced dimensions are kept with size 1.
+      dtype: The type of the result.
+      name: A name for the operation (optional).
+      reduction_indices: Old name of axis.
+      keep_dims: Old name of keepdims.
+      input: A tensor.
+    """
     axis = reduction_indices if axis is None else axis
     return count_nonzero(
         input if input_tensor is None else input_tensor,
@@ -227,7 +251,16 @@ def confusion_matrix_v1(
     name: str | None = None,
     weights: TensorLike = None,
 ) -> Tensor:
-    """Computes the confusion matrix from labels and predictions; see `tf.math.confusion_matrix`."""
+    """Computes the confusion matrix from labels and predictions; see `tf.math.confusion_matrix`.
+
+    Args:
+      labels: A 1-D tensor of class indices.
+      predictions: A 1-D tensor of class indices.
+      num_classes: The number of classes; by default one more than the largest index.
+      dtype: The type of the result.
+      name: A name for the operation (optional).
+      weights: Weights of the examples (optional).
+    """
     return confusion_matrix(labels, predictions, num_classes, weights, dtype, name)
 
 
@@ -410,7 +443,15 @@ def histogram_fixed_width_bins(
     dtype: DTypeLike = "int32",
     name: str | None = None,
 ) -> Tensor:
-    """Returns the bin of each value; see `tf.histogram_fixed_width`."""
+    """Returns the bin of each value; see `tf.histogram_fixed_width`.
+
+    Args:
+      values: A tensor of numbers.
+      value_range: A tensor [low, high]. Values outside count in the first or last bin.
+      nbins: The number of bins.
+      dtype: The type of the result.
+      name: A name for the operation (optional).
+    """
     with scope(name, "histogram_fixed_width_bins"):
         values = convert_to_tensor(values)
         low, high = op("Unpack", convert_to_tensor(value_range, values.dtype), num=2, axis=0)

@@ -171,7 +171,17 @@ def contrib_index_table_from_tensor(
     vocabulary_list: Any = None,
 ) -> Any:
     """Returns a table from strings or integers to their indices in a list, as
-    `index_table_from_tensor`; `mapping` is the list."""
+    `index_table_from_tensor`; `mapping` is the list.
+
+    Args:
+      mapping: Vector of the keys, in the order of their indices.
+      num_oov_buckets: The number of buckets.
+      default_value: The index of other keys if there are no buckets.
+      hasher_spec: The hash function.
+      dtype: The type of the keys.
+      name: The name of the table.
+      vocabulary_list: The name of `mapping` in TensorFlow 1.
+    """
     return _index_table_from_tensor(
         vocabulary_list if mapping is None else mapping,
         num_oov_buckets,
@@ -278,7 +288,14 @@ def contrib_index_to_string_table_from_tensor(
     vocabulary_list: Any = None,
 ) -> Any:
     """Returns a table from indices to the strings of a list, as
-    `index_to_string_table_from_tensor`; `mapping` is the list."""
+    `index_to_string_table_from_tensor`; `mapping` is the list.
+
+    Args:
+      mapping: Vector of the keys, in the order of their indices.
+      default_value: The string of other indices.
+      name: The name of the table.
+      vocabulary_list: The name of `mapping` in TensorFlow 1.
+    """
     words = vocabulary_list if mapping is None else mapping
     return _index_to_string_table_from_tensor(words, default_value, name)
 

@@ -140,7 +140,15 @@ def profile(
     options: Any = None,
 ) -> Any:
     """Prints the parameters and float operations of a graph, and the times and memory of a
-    traced run; returns them as a message: total_parameters, total_float_ops, children."""
+    traced run; returns them as a message: total_parameters, total_float_ops, children.
+
+    Args:
+      graph: The graph; the default graph if it is None.
+      run_meta: RunMetadata of a traced step.
+      op_log: OpLogProto with types of operations.
+      cmd: View: "scope", "graph", "op" or "code".
+      options: The options.
+    """
     if options is None:
         options = ProfileOptionBuilder.trainable_variables_parameter()
     return _show(
@@ -160,7 +168,15 @@ def print_model_analysis(
     tfprof_cmd: str = "scope",
     tfprof_options: Any = None,
 ) -> Any:
-    """Profiles a graph: the name of tf.profiler.profile in the first versions."""
+    """Profiles a graph: the name of tf.profiler.profile in the first versions.
+
+    Args:
+      graph: The graph; the default graph if it is None.
+      run_meta: RunMetadata of a traced step.
+      op_log: OpLogProto with types of operations.
+      tfprof_cmd: View: "scope", "graph", "op" or "code".
+      tfprof_options: The options.
+    """
     return profile(graph, run_meta, op_log, tfprof_cmd, tfprof_options)
 
 

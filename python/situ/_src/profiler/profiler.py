@@ -179,7 +179,11 @@ _NO_SERVER = (
 
 @export("profiler.experimental.server.start")
 def start_server(port: int) -> None:
-    """Warns: a profile is taken by `start` and `stop`, or by `situ run --trace FILE`."""
+    """Warns: a profile is taken by `start` and `stop`, or by `situ run --trace FILE`.
+
+    Args:
+      port: Port of the server.
+    """
     logs.warn("tf.profiler.experimental.server.start(%s): %s", port, _NO_SERVER)
 
 
@@ -192,11 +196,26 @@ def client_trace(
     num_tracing_attempts: int = 3,
     options: Any = None,
 ) -> Any:
-    """Raises UnimplementedError: there is no profiler server to ask."""
+    """Raises UnimplementedError: there is no profiler server to ask.
+
+    Args:
+      service_addr: Address of a profiler.
+      logdir: the directory that `stop` writes to; it is created.
+      duration_ms: Duration in milliseconds.
+      worker_list: Workers to trace.
+      num_tracing_attempts: Number of attempts.
+      options: a ProfilerOptions.
+    """
     raise errors.UnimplementedError(None, None, _NO_SERVER)
 
 
 @export("profiler.experimental.client.monitor")
 def client_monitor(service_addr: Any, duration_ms: float, level: Any = 1) -> Any:
-    """Raises UnimplementedError: there is no profiler server to ask."""
+    """Raises UnimplementedError: there is no profiler server to ask.
+
+    Args:
+      service_addr: Address of a profiler.
+      duration_ms: Duration in milliseconds.
+      level: Level of detail.
+    """
     raise errors.UnimplementedError(None, None, _NO_SERVER)

@@ -412,13 +412,18 @@ def _proto_of(value, kind):
 
 @export(v2="summary.should_record_summaries")
 def should_record_summaries() -> Any:
+    """Returns whether summaries are recorded, a bool or a tensor."""
     return _state["writer"] is not None and _recording()
 
 
 @export(v2="summary.record_if")
 @contextlib.contextmanager
 def record_if(condition: TensorLike) -> Any:
-    """Records summaries only if a condition, or the result of a function, is true."""
+    """Records summaries only if a condition, or the result of a function, is true.
+
+    Args:
+      condition: Bool, tensor, or function that returns one.
+    """
     before, _state["record"] = _state["record"], condition
     try:
         yield
@@ -428,7 +433,12 @@ def record_if(condition: TensorLike) -> Any:
 
 @export(v2="summary.flush")
 def flush(writer: Any = None, name: str | None = None) -> None:
-    """Writes the buffered events of a writer, by default the default one."""
+    """Writes the buffered events of a writer, by default the default one.
+
+    Args:
+      writer: The writer.
+      name: has no effect: a writer is not an op.
+    """
     del name  # there is no op
     writer = writer or _state["writer"]
     if writer is not None:
@@ -437,10 +447,15 @@ def flush(writer: Any = None, name: str | None = None) -> None:
 
 @export(v2="summary.experimental.set_step")
 def set_step(step: Any) -> None:
-    """The default step of summaries: a number or a variable."""
+    """The default step of summaries: a number or a variable.
+
+    Args:
+      step: the step; by default that of set_step.
+    """
     _state["step"] = step
 
 
 @export(v2="summary.experimental.get_step")
 def get_step() -> Any:
+    """Returns the default step of summaries, or None."""
     return _state["step"]

@@ -51,7 +51,20 @@ def replica_device_setter(
     ps_ops: Any = None,
     ps_strategy: Any = None,
 ) -> Any:
-    """Returns a device function for tf.device; None if there are no ps tasks."""
+    """Returns a device function for tf.device; None if there are no ps tasks.
+
+    Args:
+      ps_tasks: Number of parameter servers.
+      ps_device: Device of variables.
+      worker_device: Device of other operations.
+      merge_devices: Whether devices that operations request are completed, instead of kept as they
+        are.
+      cluster: ClusterSpec that tells the number of parameter servers.
+      ps_ops: Names of ops that are placed on parameter servers; default: those of variables and
+        tables.
+      ps_strategy: Function of an operation that returns the index of its parameter server; default:
+        round robin.
+    """
     if cluster is not None:
         spec = ClusterSpec(cluster).as_dict()
         job = DeviceSpec.from_string(ps_device).job or "ps"

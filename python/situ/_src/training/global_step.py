@@ -26,7 +26,11 @@ def _check(tensor):
 
 @export(v1=("train.get_global_step", "contrib.framework.get_global_step"))
 def get_global_step(graph: Any = None) -> Any:
-    """Returns the global step of a graph, or None."""
+    """Returns the global step of a graph, or None.
+
+    Args:
+      graph: The graph; the default graph if it is None.
+    """
     graph = graph or get_default_graph()
     found = graph.get_collection(GraphKeys.GLOBAL_STEP)
     if len(found) == 1:
@@ -50,7 +54,11 @@ def _create_eagerly(graph):
 
 @export(v1=("train.create_global_step", "contrib.framework.create_global_step"))
 def create_global_step(graph: Any = None) -> Any:
-    """Creates the global step of a graph; ValueError if it has one."""
+    """Creates the global step of a graph; ValueError if it has one.
+
+    Args:
+      graph: The graph; the default graph if it is None.
+    """
     graph = graph or get_default_graph()
     if get_global_step(graph) is not None:
         raise ValueError('"global_step" already exists.')
@@ -69,7 +77,11 @@ def create_global_step(graph: Any = None) -> Any:
 
 @export(v1=("train.get_or_create_global_step", "contrib.framework.get_or_create_global_step"))
 def get_or_create_global_step(graph: Any = None) -> Any:
-    """Returns the global step of a graph, creating it if necessary."""
+    """Returns the global step of a graph, creating it if necessary.
+
+    Args:
+      graph: The graph; the default graph if it is None.
+    """
     graph = graph or get_default_graph()
     found = get_global_step(graph)
     return found if found is not None else create_global_step(graph)
@@ -77,12 +89,22 @@ def get_or_create_global_step(graph: Any = None) -> Any:
 
 @export(v1="train.assert_global_step")
 def assert_global_step(global_step_tensor: Any) -> None:
+    """Raises an error unless a variable can be the global step: an integer scalar.
+
+    Args:
+      global_step_tensor: The global step.
+    """
     _check(global_step_tensor)
 
 
 @export(v1="train.global_step")
 def global_step(sess: Any, global_step_tensor: Any) -> Any:
-    """Returns the value of the global step in a session."""
+    """Returns the value of the global step in a session.
+
+    Args:
+      sess: The session.
+      global_step_tensor: The global step.
+    """
     if _situ.executing_eagerly():
         return int(global_step_tensor.numpy())
     return sess.run(global_step_tensor).item()

@@ -34,7 +34,15 @@ def assign_moving_average(
     name: str | None = None,
 ) -> Any:
     """Computes `variable -= (variable - value) * (1 - decay)`; zero_debias corrects for initial
-    zeros."""
+    zeros.
+
+    Args:
+      variable: The variable.
+      value: The latest value.
+      decay: Weight of the old average.
+      zero_debias: Whether to correct for the initial zeros.
+      name: A name for the operation (optional).
+    """
     if place.mode != "replica":
         return _change(variable, decay, zero_debias, name)(variable, value)
 
@@ -211,4 +219,9 @@ class ExponentialMovingAverage:
 
 @export(v1="moving_average_variables")
 def moving_average_variables(scope: Any = None) -> Any:
+    """Returns the variables that have moving averages.
+
+    Args:
+      scope: Start of the names, a regular expression.
+    """
     return get_default_graph().get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, scope)

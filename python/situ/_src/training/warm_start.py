@@ -66,7 +66,13 @@ def _matches(reader, key, target):
 
 @export(v1=("train.init_from_checkpoint", "contrib.framework.init_from_checkpoint"))
 def init_from_checkpoint(ckpt_dir_or_file: str, assignment_map: Any) -> None:
-    """Makes the initializers of variables read a checkpoint; the map is {"scope/": "other/"}."""
+    """Makes the initializers of variables read a checkpoint; the map is {"scope/": "other/"}.
+
+    Args:
+      ckpt_dir_or_file: A directory, whose latest checkpoint is read, or the prefix of a checkpoint.
+      assignment_map: Dictionary from names or scopes in the checkpoint to variables, names or
+        scopes; scopes end in "/".
+    """
     reader = load_checkpoint(ckpt_dir_or_file)
     items = assignment_map.items() if isinstance(assignment_map, dict) else assignment_map
     for key, target in items:
@@ -253,7 +259,14 @@ def assign_from_checkpoint_fn(
     ignore_missing_vars: bool = False,
     reshape_variables: bool = False,
 ) -> Any:
-    """Returns a function of a session that restores variables; None if there are none."""
+    """Returns a function of a session that restores variables; None if there are none.
+
+    Args:
+      model_path: The checkpoint.
+      var_list: List of variables, or dictionary from names in the checkpoint to variables.
+      ignore_missing_vars: Whether to leave out variables that the checkpoint lacks.
+      reshape_variables: Whether to reshape values to the shapes of the variables.
+    """
     named = (
         dict(var_list)
         if isinstance(var_list, dict)

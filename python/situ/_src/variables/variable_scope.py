@@ -395,7 +395,14 @@ def _derived(
 def variable_op_scope(
     values: TensorLike, name_or_scope: Any, default_name: Any = None, **kwargs: Any
 ) -> Any:
-    """Deprecated form of tf.compat.v1.variable_scope."""
+    """Deprecated form of tf.compat.v1.variable_scope.
+
+    Args:
+      values: tensors, operations or variables; the scope is one of their graph.
+      name_or_scope: the name, or a VariableScope to enter again.
+      default_name: the name if `name_or_scope` is None; it is made unique.
+      **kwargs: Arguments of variable_scope.
+    """
     return variable_scope(name_or_scope, default_name, values, **kwargs)
 
 
@@ -417,7 +424,25 @@ def get_variable(
     synchronization: Any = None,
     aggregation: Any = None,
 ) -> Any:
-    """Returns the variable of that name in the scope, which is created or (with reuse) exists."""
+    """Returns the variable of that name in the scope, which is created or (with reuse) exists.
+
+    Args:
+      name: the name in the scope.
+      shape: the shape of a new variable.
+      dtype: the type; by default that of the scope, or float32.
+      initializer: the initializer; by default that of the scope, or the Glorot uniform one.
+      regularizer: the regularizer; by default that of the scope.
+      trainable: whether optimizers update the variable.
+      collections: the collections of the variable; by default GLOBAL_VARIABLES.
+      caching_device: a device that caches the values.
+      partitioner: the partitioner; by default that of the scope.
+      validate_shape: whether the initial value must have a known shape.
+      use_resource: whether to create resource variables.
+      custom_getter: a function that wraps get_variable.
+      constraint: a function that optimizers apply to the value after an update.
+      synchronization: a tf.VariableSynchronization.
+      aggregation: a tf.VariableAggregation.
+    """
     return get_variable_scope().get_variable(
         None,
         name,
@@ -457,7 +482,25 @@ def get_local_variable(
     aggregation: Any = None,
 ) -> Any:
     """As get_variable, for a variable that is neither saved nor trained; `trainable` has no
-    effect."""
+    effect.
+
+    Args:
+      name: the name in the scope.
+      shape: the shape of a new variable.
+      dtype: the type; by default that of the scope, or float32.
+      initializer: the initializer; by default that of the scope, or the Glorot uniform one.
+      regularizer: the regularizer; by default that of the scope.
+      trainable: whether optimizers update the variable.
+      collections: the collections of the variable; LOCAL_VARIABLES is added.
+      caching_device: a device that caches the values.
+      partitioner: the partitioner; by default that of the scope.
+      validate_shape: whether the initial value must have a known shape.
+      use_resource: whether to create resource variables.
+      custom_getter: a function that wraps get_variable.
+      constraint: a function that optimizers apply to the value after an update.
+      synchronization: a tf.VariableSynchronization.
+      aggregation: a tf.VariableAggregation.
+    """
     del trainable  # it is False
     return get_variable(
         name,

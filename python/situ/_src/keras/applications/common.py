@@ -182,7 +182,14 @@ def preprocessing(mode, *modules):
 
 @keras_export("applications.imagenet_utils.preprocess_input")
 def preprocess_input(x: Any, data_format: str | None = None, mode: str = "caffe") -> Any:
-    """Scales images as the network expects them."""
+    """Scales images as the network expects them.
+
+    Args:
+      x: Image or batch of images with values from 0 to 255.
+      data_format: "channels_last" or "channels_first"; default: `image_data_format()`.
+      mode: "caffe": BGR without the mean of ImageNet; "tf": from -1 to 1; "torch": normalized by
+        the mean and deviation of ImageNet.
+    """
     if mode not in ("caffe", "tf", "torch"):
         raise ValueError(
             f"Expected mode to be one of `caffe`, `tf` or `torch`. Received: mode={mode}"

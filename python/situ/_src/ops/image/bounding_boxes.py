@@ -240,7 +240,20 @@ def sample_distorted_bounding_box(
     name: str | None = None,
 ) -> Any:
     """Samples a random crop that covers enough of an object: (begin, size, box) for tf.slice and
-    tf.image.draw_bounding_boxes. `seed` and `seed2` are those of the random op."""
+    tf.image.draw_bounding_boxes. `seed` and `seed2` are those of the random op.
+
+    Args:
+      image_size: [height, width, channels] of the image.
+      bounding_boxes: A float32 tensor [batch, boxes, 4] of normalized coordinates.
+      seed: First seed.
+      seed2: Second seed.
+      min_object_covered: The part of an object that the crop must cover.
+      aspect_ratio_range: The smallest and largest width / height of the crop.
+      area_range: The smallest and largest part of the image that the crop covers.
+      max_attempts: How often to try; the whole image is returned if all attempts fail.
+      use_image_if_no_bounding_boxes: Whether the whole image is the object if there is none.
+      name: A name for the operation (optional).
+    """
     with scope(name, "sample_distorted_bounding_box"):
         return _distorted(
             image_size,
@@ -266,7 +279,19 @@ def sample_distorted_bounding_box_v2(
     use_image_if_no_bounding_boxes: TensorLike = None,
     name: str | None = None,
 ) -> Any:
-    """Samples a random crop that covers enough of an object: (begin, size, box)."""
+    """Samples a random crop that covers enough of an object: (begin, size, box).
+
+    Args:
+      image_size: [height, width, channels] of the image.
+      bounding_boxes: A float32 tensor [batch, boxes, 4] of normalized coordinates.
+      seed: The seed.
+      min_object_covered: The part of an object that the crop must cover.
+      aspect_ratio_range: The smallest and largest width / height of the crop.
+      area_range: The smallest and largest part of the image that the crop covers.
+      max_attempts: How often to try; the whole image is returned if all attempts fail.
+      use_image_if_no_bounding_boxes: Whether the whole image is the object if there is none.
+      name: A name for the operation (optional).
+    """
     return sample_distorted_bounding_box(
         image_size,
         bounding_boxes,

@@ -57,7 +57,12 @@ def decode_image(
 
 @export("io.is_jpeg", "image.is_jpeg")
 def is_jpeg(contents: TensorLike, name: str | None = None) -> Any:
-    """Returns whether strings begin with the signature of JPEG files."""
+    """Returns whether strings begin with the signature of JPEG files.
+
+    Args:
+      contents: a scalar string tensor, the bytes of the file.
+      name: a name for the op.
+    """
     return named("math.equal")(named("strings.substr")(contents, 0, 3), b"\xff\xd8\xff", name=name)
 
 
@@ -101,7 +106,15 @@ def random_jpeg_quality(
     image: TensorLike, min_jpeg_quality: int, max_jpeg_quality: int, seed: int | None = None
 ) -> Any:
     """Encodes an image as JPEG of a random quality, at least min_jpeg_quality and less than
-    max_jpeg_quality, and decodes it again."""
+    max_jpeg_quality, and decodes it again.
+
+    Args:
+      image: a tensor [height, width, channels] with 1 or 3 channels; floating point values are
+        between 0 and 1.
+      min_jpeg_quality: Lowest quality, from 0.
+      max_jpeg_quality: Limit of the quality, up to 100; excluded.
+      seed: Seed of the quality.
+    """
     _check_qualities(min_jpeg_quality, max_jpeg_quality)
     quality = named("random.uniform")([], min_jpeg_quality, max_jpeg_quality, "int32", seed)
     return adjust_jpeg_quality(image, quality)
@@ -111,7 +124,15 @@ def random_jpeg_quality(
 def stateless_random_jpeg_quality(
     image: TensorLike, min_jpeg_quality: int, max_jpeg_quality: int, seed: int | None
 ) -> Any:
-    """Encodes an image as JPEG of a random quality that `seed` determines, and decodes it again."""
+    """Encodes an image as JPEG of a random quality that `seed` determines, and decodes it again.
+
+    Args:
+      image: a tensor [height, width, channels] with 1 or 3 channels; floating point values are
+        between 0 and 1.
+      min_jpeg_quality: Lowest quality, from 0.
+      max_jpeg_quality: Limit of the quality, up to 100; excluded.
+      seed: Seed of the quality.
+    """
     _check_qualities(min_jpeg_quality, max_jpeg_quality)
     quality = named("random.stateless_uniform")(
         [], seed, min_jpeg_quality, max_jpeg_quality, "int32"
@@ -136,7 +157,12 @@ def _gif_frames(contents: bytes) -> numpy.ndarray:
 
 @export("io.decode_gif", "image.decode_gif")
 def decode_gif(contents: TensorLike, name: str | None = None) -> Any:
-    """Decodes a GIF file to a uint8 tensor [frames, height, width, 3] (requires Pillow)."""
+    """Decodes a GIF file to a uint8 tensor [frames, height, width, 3] (requires Pillow).
+
+    Args:
+      contents: a scalar string tensor, the bytes of the file.
+      name: a name for the op.
+    """
 
     def call(data):
         contents = numpy.asarray(data, object).item()

@@ -10,11 +10,12 @@ import numpy
 from situ._src.framework import tensor_shape
 from situ._src.framework.api import OPS, export, named
 from situ._src.framework.graph import scope
-from situ._src.ops.array_ops import cast, concat, constant, convert_to_tensor, op, pad
+from situ._src.ops.array_ops import cast, concat, constant, convert_to_tensor, op
 from situ._src.ops.array_ops import shape as shape_op
 from situ._src.ops.check_ops import Assert
 from situ._src.ops.image import color
 from situ._src.ops.image.image_checks import after
+from situ._src.ops.pad_ops import pad
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing takes long to import
@@ -24,7 +25,11 @@ if TYPE_CHECKING:  # typing takes long to import
 @export("image.image_gradients")
 def image_gradients(image: TensorLike) -> tuple[Tensor, Tensor]:
     """Returns (dy, dx), the differences of neighbouring pixels, with zeros in the last row or
-    column."""
+    column.
+
+    Args:
+      image: An image or a batch of images.
+    """
     image = convert_to_tensor(image)
     if tensor_shape.as_shape(image.shape).rank != 4:
         raise ValueError(
@@ -37,7 +42,11 @@ def image_gradients(image: TensorLike) -> tuple[Tensor, Tensor]:
 
 @export("image.sobel_edges")
 def sobel_edges(image: TensorLike) -> Tensor:
-    """Computes Sobel edge maps: [batch, height, width, channels, 2] for dy and dx."""
+    """Computes Sobel edge maps: [batch, height, width, channels, 2] for dy and dx.
+
+    Args:
+      image: An image or a batch of images.
+    """
     image = convert_to_tensor(image)
     channels = image.shape.as_list()[-1]
     kernel = numpy.array([[-1, -2, -1], [0, 0, 0], [1, 2, 1]])

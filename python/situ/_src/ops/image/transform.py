@@ -175,7 +175,17 @@ def crop_and_resize_v2(
     extrapolation_value: TensorLike = 0.0,
     name: str | None = None,
 ) -> Tensor:
-    """Crops boxes [y1, x1, y2, x2] from images and resizes them to `crop_size`."""
+    """Crops boxes [y1, x1, y2, x2] from images and resizes them to `crop_size`.
+
+    Args:
+      image: A tensor of shape [batch, height, width, channels].
+      boxes: A float32 tensor [boxes, 4] of normalized coordinates y1, x1, y2, x2.
+      box_indices: The image of each box.
+      crop_size: [height, width] of the results.
+      method: "bilinear" or "nearest".
+      extrapolation_value: The value outside of the image.
+      name: A name for the operation (optional).
+    """
     return _crop(image, boxes, box_indices, crop_size, method, extrapolation_value, name)
 
 
@@ -189,7 +199,15 @@ def transform(
 ) -> Tensor:
     """Applies projective transforms: output pixel (x, y) is input pixel ((a0 x + a1 y + a2) / k,
     (b0 x +
-    b1 y + b2) / k) with k = c0 x + c1 y + 1, for transforms [a0, a1, a2, b0, b1, b2, c0, c1]."""
+    b1 y + b2) / k) with k = c0 x + c1 y + 1, for transforms [a0, a1, a2, b0, b1, b2, c0, c1].
+
+    Args:
+      images: Image or batch of images.
+      transforms: Vector of 8 numbers, or one per image.
+      interpolation: "NEAREST" or "BILINEAR".
+      output_shape: Height and width of the result; default: those of the images.
+      name: A name for the operation (optional).
+    """
     with scope(name, "transform"):
         tensor = convert_to_tensor(images)
         rank = tensor_shape.as_shape(tensor.shape).rank
@@ -220,7 +238,14 @@ def transform(
 def angles_to_projective_transforms(
     angles: TensorLike, image_height: TensorLike, image_width: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Returns transforms that rotate images of a size counter-clockwise."""
+    """Returns transforms that rotate images of a size counter-clockwise.
+
+    Args:
+      angles: Angles in radians, one or one per image.
+      image_height: Height of the images.
+      image_width: Width of the images.
+      name: A name for the operation (optional).
+    """
     with scope(name, "angles_to_projective_transforms"):
         angles = op("Reshape", convert_to_tensor(angles, "float32"), [-1])
         cos, sin = op("Cos", angles), op("Sin", angles)
@@ -235,7 +260,14 @@ def angles_to_projective_transforms(
 def rotate(
     images: TensorLike, angles: TensorLike, interpolation: str = "NEAREST", name: str | None = None
 ) -> Tensor:
-    """Rotates images counter-clockwise by angles in radians."""
+    """Rotates images counter-clockwise by angles in radians.
+
+    Args:
+      images: Image or batch of images.
+      angles: Angles in radians, one or one per image.
+      interpolation: "NEAREST" or "BILINEAR".
+      name: A name for the operation (optional).
+    """
     images = convert_to_tensor(images)
     rank = tensor_shape.as_shape(images.shape).rank
     size = cast(op("Shape", images), "float32")
@@ -252,7 +284,14 @@ def translate(
     interpolation: str = "NEAREST",
     name: str | None = None,
 ) -> Tensor:
-    """Translates images by (dx, dy)."""
+    """Translates images by (dx, dy).
+
+    Args:
+      images: Image or batch of images.
+      translations: Vector (dx, dy), or one per image.
+      interpolation: "NEAREST" or "BILINEAR".
+      name: A name for the operation (optional).
+    """
     moves = op("Reshape", convert_to_tensor(translations, "float32"), [-1, 2])
     dx, dy = op("Unpack", moves, num=2, axis=1)
     one, zero = op("OnesLike", dx), op("ZerosLike", dx)

@@ -391,7 +391,14 @@ def lu_matrix_inverse(
     validate_args: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Computes the inverses of matrices, given their LU decompositions as in `lu_solve`."""
+    """Computes the inverses of matrices, given their LU decompositions as in `lu_solve`.
+
+    Args:
+      lower_upper: The first result of `tf.linalg.lu`, a tensor of shape [..., n, n].
+      perm: The second one, a tensor of shape [..., n].
+      validate_args: Whether shapes that are unknown when the graph is built are checked.
+      name: A name for the operation (optional).
+    """
     with scope(name, "lu_matrix_inverse"):
         lower_upper, perm, _ = _lu_arguments(lower_upper, perm, None, validate_args)
         eye = op("MatrixDiag", op("OnesLike", op("MatrixDiagPart", lower_upper)))
@@ -405,7 +412,14 @@ def lu_reconstruct(
     validate_args: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Computes the matrices of LU decompositions as in `lu_solve`."""
+    """Computes the matrices of LU decompositions as in `lu_solve`.
+
+    Args:
+      lower_upper: The first result of `tf.linalg.lu`, a tensor of shape [..., n, n].
+      perm: The second one, a tensor of shape [..., n].
+      validate_args: Whether shapes that are unknown when the graph is built are checked.
+      name: A name for the operation (optional).
+    """
     with scope(name, "lu_reconstruct"):
         lower_upper, perm, _ = _lu_arguments(lower_upper, perm, None, validate_args)
         upper = op("MatrixBandPart", lower_upper, 0, -1)

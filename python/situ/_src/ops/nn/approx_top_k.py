@@ -71,7 +71,17 @@ def approx_min_k(
     aggregate_to_topk: bool = True,
     name: str | None = None,
 ) -> Any:
-    """Finds the `k` smallest elements along a dimension; see `tf.math.approx_max_k`."""
+    """Finds the `k` smallest elements along a dimension; see `tf.math.approx_max_k`.
+
+    Args:
+      operand: A floating-point tensor.
+      k: The number of elements.
+      reduction_dimension: The dimension to search.
+      recall_target: Ignored: the recall is 1.
+      reduction_input_size_override: Ignored.
+      aggregate_to_topk: Ignored: the result has `k` elements, sorted.
+      name: A name for the operation (optional).
+    """
     del recall_target  # the result is exact
     del reduction_input_size_override  # determines only the recall
     del aggregate_to_topk  # there are no partial results to aggregate

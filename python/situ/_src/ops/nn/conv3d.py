@@ -171,7 +171,18 @@ def conv3d_v1(
     name: str | None = None,
     filters: TensorLike = None,
 ) -> Tensor:
-    """Computes a 3-D convolution; see `tf.nn.conv3d` of TensorFlow 2."""
+    """Computes a 3-D convolution; see `tf.nn.conv3d` of TensorFlow 2.
+
+    Args:
+      input: A tensor of shape [batch, depth, height, width, channels], or NCDHW.
+      filter: A tensor of shape [depth, height, width, in_channels, out_channels].
+      strides: One, three or five integers.
+      padding: "SAME" or "VALID".
+      data_format: "NDHWC" or "NCDHW".
+      dilations: One, three or five integers, 1 by default.
+      name: A name for the operation (optional).
+      filters: The name of `filter` in TensorFlow 2.
+    """
     return conv3d(
         input,
         filter if filters is None else filters,
@@ -274,7 +285,18 @@ def conv3d_transpose_v2(
     dilations: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """Computes a transposed 3-D convolution; `filters` is [depth, height, width, out, in]."""
+    """Computes a transposed 3-D convolution; `filters` is [depth, height, width, out, in].
+
+    Args:
+      input: A tensor of shape [batch, depth, height, width, channels], or NCDHW.
+      filters: A tensor of shape [depth, height, width, out_channels, in_channels].
+      output_shape: The shape of the result; its depth must be known.
+      strides: One, three or five integers.
+      padding: "SAME" or "VALID".
+      data_format: "NDHWC" or "NCDHW".
+      dilations: One, three or five integers, 1 by default.
+      name: A name for the operation (optional).
+    """
     return conv3d_transpose(
         input, filters, output_shape, strides, padding, data_format, name, dilations=dilations
     )

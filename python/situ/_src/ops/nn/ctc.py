@@ -48,7 +48,20 @@ def ctc_loss(
     logits: TensorLike = None,
 ) -> Tensor:
     """Computes the CTC loss of sparse labels; `inputs` are [steps, batch, classes] with the
-    blank last."""
+    blank last.
+
+    Args:
+      labels: A SparseTensor, or a dense tensor [batch, steps] of classes.
+      inputs: Logits [steps, batch, classes], or [batch, steps, classes] without time_major; the
+        last class is the blank label.
+      sequence_length: Number of steps of each example.
+      preprocess_collapse_repeated: Whether to merge repeated labels first.
+      ctc_merge_repeated: Whether to merge repeated classes.
+      ignore_longer_outputs_than_inputs: Whether sequences with more labels than steps have loss 0
+        instead of failing.
+      time_major: Whether steps are the first dimension.
+      logits: A tensor [steps, batch, classes].
+    """
     return _loss(
         labels,
         logits if inputs is None else inputs,
@@ -127,7 +140,14 @@ def ctc_greedy_decoder(
     merge_repeated: bool = True,
     blank_index: TensorLike = None,
 ) -> Any:
-    """Decodes logits greedily: ([labels as a SparseTensor], negative sum of the largest logits)."""
+    """Decodes logits greedily: ([labels as a SparseTensor], negative sum of the largest logits).
+
+    Args:
+      inputs: Logits [steps, batch, classes]; the last class is the blank label.
+      sequence_length: Number of steps of each example.
+      merge_repeated: Whether to merge repeated classes.
+      blank_index: The class of the blank; 0 by default for dense labels.
+    """
     result = op(
         "CTCGreedyDecoder",
         inputs,
@@ -147,7 +167,15 @@ def ctc_beam_search_decoder(
     merge_repeated: bool = True,
 ) -> Any:
     """Decodes logits by beam search: (list of the best labels as SparseTensors, log
-    probabilities)."""
+    probabilities).
+
+    Args:
+      inputs: Logits [steps, batch, classes]; the last class is the blank label.
+      sequence_length: Number of steps of each example.
+      beam_width: Number of candidates to keep.
+      top_paths: Number of sequences to return.
+      merge_repeated: Whether to merge repeated classes.
+    """
     result = op(
         "CTCBeamSearchDecoder",
         inputs,
@@ -169,7 +197,14 @@ def ctc_beam_search_decoder_v2(
     beam_width: TensorLike = 100,
     top_paths: TensorLike = 1,
 ) -> Any:
-    """Decodes logits by beam search; repeated labels are not merged."""
+    """Decodes logits by beam search; repeated labels are not merged.
+
+    Args:
+      inputs: Logits [steps, batch, classes]; the last class is the blank label.
+      sequence_length: Number of steps of each example.
+      beam_width: Number of candidates to keep.
+      top_paths: Number of sequences to return.
+    """
     return ctc_beam_search_decoder(inputs, sequence_length, beam_width, top_paths, False)
 
 
@@ -180,7 +215,14 @@ def edit_distance(
     normalize: bool = True,
     name: str | None = "edit_distance",
 ) -> Tensor:
-    """Computes the Levenshtein distance between the rows of two sparse tensors."""
+    """Computes the Levenshtein distance between the rows of two sparse tensors.
+
+    Args:
+      hypothesis: Sparse tensor of sequences.
+      truth: Sparse tensor of the expected sequences.
+      normalize: Whether to divide by the length of truth.
+      name: A name for the operation (optional).
+    """
     for name_, value in (("Hypothesis", hypothesis), ("Truth", truth)):
         if not isinstance(value, (SparseTensor, SparseTensorValue)):
             raise TypeError(f"{name_} must be a SparseTensor.")

@@ -193,7 +193,18 @@ def max_pool_with_argmax_v2(
     include_batch_in_index: bool = False,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Computes max pooling and the index of each maximum in its flattened image."""
+    """Computes max pooling and the index of each maximum in its flattened image.
+
+    Args:
+      input: A tensor of shape [batch, height, width, channels].
+      ksize: The size of the window, one, two or four integers.
+      strides: The stride of the window, one, two or four integers.
+      padding: "SAME" or "VALID".
+      data_format: Must be "NHWC".
+      output_dtype: The type of the indices, int32 or int64.
+      include_batch_in_index: Whether indices count from the start of the batch, not of the image.
+      name: A name for the operation (optional).
+    """
     return _argmax(
         input, ksize, strides, padding, data_format, output_dtype, include_batch_in_index, name
     )
@@ -301,7 +312,18 @@ def pool_v2(
     name: str | None = None,
 ) -> Tensor:
     """Computes max or average pooling over one to three spatial dimensions; see
-    `tf.compat.v1.nn.pool`."""
+    `tf.compat.v1.nn.pool`.
+
+    Args:
+      input: A tensor of one to three spatial dimensions.
+      window_shape: A list with the size of the window in each spatial dimension.
+      pooling_type: "MAX" or "AVG".
+      strides: The stride in each spatial dimension.
+      padding: "SAME" or "VALID".
+      data_format: The layout, such as "NHWC" or "NCHW"; channels last by default.
+      dilations: A list of dilations, 1 by default.
+      name: A name for the operation (optional).
+    """
     return pool(input, window_shape, pooling_type, padding, dilations, strides, name, data_format)
 
 

@@ -86,7 +86,23 @@ def fixed_unigram_candidate_sampler(
     """Samples classes with probabilities proportional to `unigrams`, or to the weights of a
     vocabulary
     file, each raised to the power `distortion`. Ids below `num_reserved_ids` are never drawn; with
-    `num_shards` only every num_shards-th class, beginning with `shard`, is."""
+    `num_shards` only every num_shards-th class, beginning with `shard`, is.
+
+    Args:
+      true_classes: An int64 tensor [batch, num_true] of the target classes.
+      num_true: The number of target classes per example.
+      num_sampled: The number of negative classes to sample.
+      unique: Whether sampled classes are distinct.
+      range_max: The number of classes.
+      vocab_file: File with a class in each line; the last field is its weight.
+      distortion: Exponent of the weights.
+      num_reserved_ids: Number of first classes that are not sampled.
+      num_shards: Number of shards of the classes.
+      shard: Index of the shard to sample from.
+      unigrams: Weights of the classes.
+      seed: The seed of this op.
+      name: A name for the operation (optional).
+    """
     return _draw(
         "FixedUnigramCandidateSampler",
         true_classes,
@@ -115,7 +131,16 @@ def all_candidate_sampler(
     name: str | None = None,
 ) -> Any:
     """Returns the classes 0 to `num_sampled` - 1 as candidates; `unique` and `seed` have no effect,
-    as every class is drawn exactly once."""
+    as every class is drawn exactly once.
+
+    Args:
+      true_classes: An int64 tensor [batch, num_true] of the target classes.
+      num_true: The number of target classes per example.
+      num_sampled: The number of negative classes to sample.
+      unique: Whether sampled classes are distinct.
+      seed: The seed of this op.
+      name: A name for the operation (optional).
+    """
     del unique, seed  # every class is drawn exactly once
     with scope(name, "AllCandidateSampler"):
         classes = convert_to_tensor(true_classes)
@@ -242,7 +267,20 @@ def nce_loss_v2(
     remove_accidental_hits: bool = False,
     name: str | None = "nce_loss",
 ) -> Tensor:
-    """Computes the noise-contrastive estimation loss; see `tf.compat.v1.nn.nce_loss`."""
+    """Computes the noise-contrastive estimation loss; see `tf.compat.v1.nn.nce_loss`.
+
+    Args:
+      weights: A tensor [num_classes, dim], or a list of its partitions.
+      biases: A tensor [num_classes].
+      labels: An int64 tensor [batch, num_true] of the target classes.
+      inputs: A tensor [batch, dim].
+      num_sampled: The number of negative classes to sample.
+      num_classes: The number of classes.
+      num_true: The number of target classes per example.
+      sampled_values: The result of a candidate sampler; log-uniform by default.
+      remove_accidental_hits: Whether sampled classes that are targets are ignored.
+      name: A name for the operation (optional).
+    """
     return nce_loss(
         weights,
         biases,
@@ -275,7 +313,22 @@ def sampled_softmax_loss(
 ) -> Tensor:
     """Computes the softmax cross-entropy over the target classes and sampled ones; the arguments
     are those
-    of `tf.nn.nce_loss`."""
+    of `tf.nn.nce_loss`.
+
+    Args:
+      weights: A tensor [num_classes, dim], or a list of its partitions.
+      biases: A tensor [num_classes].
+      labels: An int64 tensor [batch, num_true] of the target classes.
+      inputs: A tensor [batch, dim].
+      num_sampled: The number of negative classes to sample.
+      num_classes: The number of classes.
+      num_true: The number of target classes per example.
+      sampled_values: The result of a candidate sampler; log-uniform by default.
+      remove_accidental_hits: Whether sampled classes that are targets are ignored.
+      partition_strategy: "mod" or "div", how rows are distributed over partitions.
+      name: A name for the operation (optional).
+      seed: The seed of this op.
+    """
     with scope(name, "sampled_softmax_loss"):
         logits, targets = _logits(
             weights,
@@ -312,7 +365,21 @@ def sampled_softmax_loss_v2(
 ) -> Tensor:
     """Computes the softmax cross-entropy over the target classes and sampled ones; the arguments
     are those
-    of `tf.nn.nce_loss`."""
+    of `tf.nn.nce_loss`.
+
+    Args:
+      weights: A tensor [num_classes, dim], or a list of its partitions.
+      biases: A tensor [num_classes].
+      labels: An int64 tensor [batch, num_true] of the target classes.
+      inputs: A tensor [batch, dim].
+      num_sampled: The number of negative classes to sample.
+      num_classes: The number of classes.
+      num_true: The number of target classes per example.
+      sampled_values: The result of a candidate sampler; log-uniform by default.
+      remove_accidental_hits: Whether sampled classes that are targets are ignored.
+      seed: The seed of this op.
+      name: A name for the operation (optional).
+    """
     return sampled_softmax_loss(
         weights,
         biases,
