@@ -10,8 +10,10 @@
   extern const struct op_family name##_family; \
   const struct op_family name##_family = {#name, op_defs, (int)COUNT_OF(op_defs)}
 
-/* The devices of most ops: all types but strings. */
+/* The devices of most ops: all types but strings. A host op on a GPU has its tensors in host
+ * memory. */
 #define EVERYWHERE "CPU GPU"
+#define EVERYWHERE_PREFER_CPU "CPU* GPU"
 #define NUMERIC                                                                             \
   "bfloat16 half float double int32 int64 int8 uint8 int16 uint16 uint32 uint64 complex64 " \
   "complex128 bool float8_e5m2 float8_e4m3fn int4 uint4"

@@ -116,7 +116,7 @@ static situ_status add_support(struct conversion *to, const struct node *node, u
   int32_t n = 0;
   for (int i = 0; i < MAX_KINDS && node->schema->kinds[i]; i++)
     if (schema_supports(node->schema, node->attrs, node->schema->kinds[i]))
-      kernels[n++].kind = node->schema->kinds[i];
+      kernels[n++] = (struct place_kernel){node->schema->kinds[i], node->schema->kind_priority[i]};
   to->supports[to->n_supports++] = (struct place_support){kernels, n, needs};
   return NULL;
 }

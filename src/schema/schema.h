@@ -18,7 +18,8 @@
  *                     to 32 bits: others are refused. A default: 3, 0.5, true, float, 'SAME',
  *                     [1,2], <unknown>
  *   devices:          KIND | KIND(type type ...): the types of the first type attribute that have a
- *                     kernel there
+ *                     kernel there. KIND* is preferred to the others: the placer chooses it unless
+ *                     the node requests another
  */
 /* clang-format on */
 #ifndef SITU_SCHEMA_SCHEMA_H
@@ -44,6 +45,7 @@ struct schema {
   bool has_shapes;                 /* an input has a shape in the op definition */
   const char *kinds[MAX_KINDS];    /* device kinds in order of definition, NULL-terminated */
   uint32_t kind_types[MAX_KINDS];  /* types with a kernel there, as bits; all ones: unrestricted */
+  int kind_priority[MAX_KINDS];    /* of the kernels there, for the placer */
 };
 
 /* The schema of an op, or NULL if there is no such op. */

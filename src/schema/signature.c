@@ -325,12 +325,14 @@ static situ_status read_devices(const struct op_def *op, struct arena *arena, st
   int count = 0;
   for (struct word word = signature_word(&text); word.length; word = signature_word(&text)) {
     const char *open = memchr(word.at, '(', word.length);
-    const size_t name = open ? (size_t)(open - word.at) : word.length;
+    const bool preferred = word.length && word.at[word.length - 1] == '*';
+    const size_t name = open ? (size_t)(open - word.at) : word.length - preferred;
     uint32_t types = UINT32_MAX;
     if (open) types = types_of((struct word){open + 1, word.length - name - 2});
     if (!types || !name || count == MAX_KINDS - 1 || (open && out->device_type_attr < 0))
       return INTERNAL("Op '%s': cannot read devices '%s'", op->name, op->devices);
     out->kinds[count] = arena_strndup(arena, word.at, name);
+    out->kind_priority[count] = preferred;
     out->kind_types[count++] = types;
   }
   return count ? NULL : INTERNAL("Op '%s' has no devices", op->name);

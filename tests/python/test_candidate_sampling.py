@@ -175,7 +175,7 @@ def test_unigrams_at_once(python):
         ({"unigrams": [1.0] * 5, "num_shards": 2, "shard": 2}, "from 0 to before num_shards"),
         ({"unigrams": [0.0] * 5}, "none can be drawn"),
         ({"unigrams": [1.0, 0.0, 0.0, 0.0, 0.0], "unique": True}, "2 different classes of 1"),
-        ({"unigrams": [1.0, -2.0, 1.0, 1.0, 1.0]}, "-2 is no weight"),
+        ({"unigrams": [1.0, -2.0, 1.0, 1.0, 1.0]}, "-2 is not a valid weight"),
     ],
 )
 def test_weights_that_make_no_sense_are_errors(more, match):

@@ -156,6 +156,12 @@ def test_errors_of_functions_of_group_by_window():
         pairs.group_by_window(key, lambda k, w: k, 3)
 
 
+@pytest.mark.parametrize("shape", [[-5], tf.constant([-5], tf.int64), [tf.constant(-5)]])
+def test_negative_padded_shapes(shape):
+    with pytest.raises(ValueError, match="Dimension -5 must be >= 0"):
+        Dataset.from_tensors(tf.ones([3])).padded_batch(2, shape)
+
+
 def test_reductions_to_another_number_of_components():
     with pytest.raises(tf.errors.InvalidArgumentError, match="initial_state=1, output=0"):
         Dataset.range(5).reduce(0, lambda state, x: ())

@@ -89,6 +89,17 @@ static struct op_def with_devices(const char *text) {
   return def;
 }
 
+static void a_preferred_kind_has_priority(void **state) {
+  (void)state;
+  struct arena arena = {0};
+  struct schema s;
+  const struct op_def def = with_devices("CPU* GPU(float)");
+  OK(signature_parse(&def, &arena, &s));
+  assert_string_equal(s.kinds[0], "CPU");
+  assert_true(s.kind_priority[0] > s.kind_priority[1]);
+  arena_free(&arena);
+}
+
 static void bad_rows_are_named(void **state) {
   (void)state;
   refused(with_inputs("x"), "Op 'Good': cannot read port 'x'");
@@ -135,6 +146,7 @@ static void wrong_defaults_are_refused(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_signature_is_read),
+      cmocka_unit_test(a_preferred_kind_has_priority),
       cmocka_unit_test(bad_rows_are_named),
       cmocka_unit_test(wrong_defaults_are_refused),
   };

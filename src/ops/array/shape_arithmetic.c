@@ -142,7 +142,7 @@ static const struct op_def op_defs[] = {
      .args = "s0: Shape of the first operand.\n"
              "s1: Shape of the second operand.",
      .samples = "[2]=2,3 [1]=3; [2]=2,1 [2]=1,5; T=int64 [0]= [2]=4,4",
-     .devices = "CPU",
+     .devices = EVERYWHERE,
      .flags = OP_NO_GRADIENT,
      .shape = broadcast_args_shape,
      .compute = compute_broadcast_args},
@@ -155,7 +155,7 @@ static const struct op_def op_defs[] = {
      .args = "concat_dim: Axis along which they are concatenated.\n"
              "shape: Shapes of the tensors.",
      .samples = "[]=1 [3]=2,3,5 [3]=2,7,5; []=-2 [2]=4,1 [2]=5,1 [2]=6,1",
-     .devices = "CPU",
+     .devices = EVERYWHERE,
      .flags = OP_NO_GRADIENT,
      .shape = offset_shape,
      .compute = compute_concat_offset},

@@ -449,7 +449,7 @@ static const struct op_def op_defs[] = {
             "index of each element among them.",
      .args = "x: Vector.\n"
              "out_idx: Integer type of the indices.",
-     .devices = "CPU",
+     .devices = "CPU* GPU(" NUMERIC ")",
      .flags = OP_NO_GRADIENT,
      .shape = unique_shape,
      .compute = compute_unique},
@@ -461,7 +461,7 @@ static const struct op_def op_defs[] = {
      .doc = "The distinct elements of a vector as Unique finds them, and their counts.",
      .args = "x: Vector.\n"
              "out_idx: Integer type of indices and counts.",
-     .devices = "CPU",
+     .devices = "CPU* GPU(" NUMERIC ")",
      .flags = OP_NO_GRADIENT,
      .shape = unique_shape,
      .compute = compute_unique},
@@ -475,7 +475,7 @@ static const struct op_def op_defs[] = {
      .args = "x: Input tensor.\n"
              "axis: Vector with the axis whose slices are compared; empty for a vector x.\n"
              "out_idx: Integer type of indices and counts.",
-     .devices = "CPU",
+     .devices = "CPU* GPU(" NUMERIC ")",
      .flags = OP_NO_GRADIENT,
      .shape = unique_shape,
      .compute = compute_unique},
@@ -488,7 +488,7 @@ static const struct op_def op_defs[] = {
      .args = "x: Input tensor.\n"
              "axis: Vector with the axis whose slices are compared; empty for a vector x.\n"
              "out_idx: Integer type of indices and counts.",
-     .devices = "CPU",
+     .devices = "CPU* GPU(" NUMERIC ")",
      .flags = OP_NO_GRADIENT,
      .shape = unique_shape,
      .compute = compute_unique},

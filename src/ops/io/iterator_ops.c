@@ -243,8 +243,8 @@ static situ_status serialized_shape(struct call *call) {
 #define OP_DEF(op, in, out, attributes, text, kinds, shape_, ...)                             \
   {                                                                                           \
     .name = op, .inputs = in, .outputs = out, .attrs = attributes, .python = "", .doc = text, \
-    .devices = "CPU", .flags = OP_STATEFUL | OP_NO_GRADIENT | (kinds), .shape = shape_,       \
-    .compute = __VA_ARGS__                                                                    \
+    .devices = EVERYWHERE_PREFER_CPU, .flags = OP_STATEFUL | OP_NO_GRADIENT | (kinds),        \
+    .shape = shape_, .compute = __VA_ARGS__                                                   \
   }
 #define ELEMENTS "output_types:list(type) output_shapes:list(shape)=[]"
 #define SHARES "shares:bool=false"

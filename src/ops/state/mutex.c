@@ -93,7 +93,7 @@ static situ_status compute_consume(struct compute *compute) {
 #define OP_DEF(op, in, out, attributes, text, kinds, shaper, function)                        \
   {                                                                                           \
     .name = op, .inputs = in, .outputs = out, .attrs = attributes, .python = "", .doc = text, \
-    .devices = "CPU", .flags = OP_STATEFUL | OP_NO_GRADIENT | (kinds), .shape = shaper,       \
+    .devices = EVERYWHERE, .flags = OP_STATEFUL | OP_NO_GRADIENT | (kinds), .shape = shaper,  \
     .compute = function                                                                       \
   }
 

@@ -225,20 +225,20 @@ static situ_status compute_is_closed(struct compute *compute) {
   return NULL;
 }
 
-#define QUEUE(op, more, text)                                                           \
-  {                                                                                     \
-    .name = op, .inputs = "", .outputs = "handle:resource",                             \
-    .attrs = "component_types:list(type) shapes:list(shape)=[] capacity:int=-1 " more   \
-             "container:string='' shared_name:string=''",                               \
-    .python = "", .doc = text, .devices = "CPU", .flags = OP_STATEFUL | OP_NO_GRADIENT, \
-    .shape = op_scalar_shape, .compute = compute_queue                                  \
+#define QUEUE(op, more, text)                                                                 \
+  {                                                                                           \
+    .name = op, .inputs = "", .outputs = "handle:resource",                                   \
+    .attrs = "component_types:list(type) shapes:list(shape)=[] capacity:int=-1 " more         \
+             "container:string='' shared_name:string=''",                                     \
+    .python = "", .doc = text, .devices = EVERYWHERE_PREFER_CPU,                              \
+    .flags = OP_STATEFUL | OP_NO_GRADIENT, .shape = op_scalar_shape, .compute = compute_queue \
   }
 
 #define USER(op, in, out, attributes, text, kinds, shape_, compute_)                               \
   {                                                                                                \
     .name = op, .inputs = "handle:resource" in, .outputs = out, .attrs = attributes, .python = "", \
-    .doc = text, .devices = "CPU", .flags = OP_STATEFUL | OP_NO_GRADIENT | (kinds),                \
-    .shape = shape_, .compute = compute_                                                           \
+    .doc = text, .devices = EVERYWHERE_PREFER_CPU,                                                 \
+    .flags = OP_STATEFUL | OP_NO_GRADIENT | (kinds), .shape = shape_, .compute = compute_          \
   }
 
 #define ENQUEUE "Tcomponents:list(type) timeout_ms:int=-1"

@@ -144,11 +144,11 @@ static situ_status get_shape(struct call *call) {
   return NULL;
 }
 
-#define OP_DEF(op, in, out, attributes, text, shaper, function, strings)                      \
-  {                                                                                           \
-    .name = op, .inputs = in, .outputs = out, .attrs = attributes, .python = "", .doc = text, \
-    .args = strings, .devices = "CPU", .flags = OP_STATEFUL | OP_NO_GRADIENT | OP_EFFECT,     \
-    .shape = shaper, .compute = function                                                      \
+#define OP_DEF(op, in, out, attributes, text, shaper, function, strings)                       \
+  {                                                                                            \
+    .name = op, .inputs = in, .outputs = out, .attrs = attributes, .python = "", .doc = text,  \
+    .args = strings, .devices = EVERYWHERE, .flags = OP_STATEFUL | OP_NO_GRADIENT | OP_EFFECT, \
+    .shape = shaper, .compute = function                                                       \
   }
 
 static const struct op_def op_defs[] = {

@@ -102,11 +102,11 @@ static situ_status pop_shape(struct call *call) {
   return NULL;
 }
 
-#define OP_DEF(op, in, out, attributes, text, shaper, function, strings)                       \
-  {                                                                                            \
-    .name = op, .inputs = in, .outputs = out, .attrs = attributes, .python = "", .doc = text,  \
-    .args = strings, .devices = "CPU", .flags = OP_STATEFUL | OP_NO_GRADIENT, .shape = shaper, \
-    .compute = function                                                                        \
+#define OP_DEF(op, in, out, attributes, text, shaper, function, strings)                      \
+  {                                                                                           \
+    .name = op, .inputs = in, .outputs = out, .attrs = attributes, .python = "", .doc = text, \
+    .args = strings, .devices = EVERYWHERE, .flags = OP_STATEFUL | OP_NO_GRADIENT,            \
+    .shape = shaper, .compute = function                                                      \
   }
 #define STACK "handle: Handle of the stack."
 

@@ -253,7 +253,7 @@ static const struct op_def op_defs[] = {
      .args = "condition: Boolean scalar.\n"
              "data: Tensors to show in the error.\n"
              "summarize: Number of elements to show of each tensor.",
-     .devices = "CPU",
+     .devices = EVERYWHERE,
      .flags = OP_STATEFUL | OP_EFFECT | OP_NO_GRADIENT,
      .shape = assert_shape,
      .compute = compute_assert},

@@ -15,16 +15,20 @@ _TENSORS = (EagerTensor, GraphTensor)
 
 def _size(value):
     """Normalizes a dimension: an integer, None for the longest element of a batch, or a tensor."""
-    if isinstance(value, GraphTensor):
+    if value is None or isinstance(value, GraphTensor):
         return value
-    return None if value is None or int(value) < 0 else int(value)
+    if value < -1:
+        raise ValueError(f"Dimension {value} must be >= 0")
+    return None if value == -1 else int(value)
 
 
 def _sizes(shape):
     """Normalizes a shape: a list of dimensions, a tensor if it is unknown, or None."""
     if isinstance(shape, _TENSORS):
         known = constant_value(shape)
-        return tensor(shape) if known is None else [_size(n) for n in numpy.asarray(known)]
+        if known is None or (isinstance(shape, GraphTensor) and numpy.any(known < -1)):
+            return tensor(shape)  # the op checks it
+        shape = numpy.asarray(known).tolist()
     sizes = getattr(shape, "as_list", lambda: shape)()
     return None if sizes is None else [_size(n) for n in sizes]
 
