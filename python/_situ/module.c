@@ -28,7 +28,8 @@ static PyObject *set_hook(PyObject *self, PyObject *args) {
                {"message_class", &hooks.message_class},
                {"decode_error", &hooks.decode_error},
                {"parse_error", &hooks.parse_error},
-               {"composite", &hooks.composite}};
+               {"composite", &hooks.composite},
+               {"promote", &hooks.promote}};
   for (size_t i = 0; i < sizeof slots / sizeof *slots; i++)
     if (!strcmp(slots[i].name, name)) {
       Py_XSETREF(*slots[i].at, Py_NewRef(object));

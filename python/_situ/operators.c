@@ -84,6 +84,10 @@ static PyObject *binary(int which, PyObject *x, PyObject *y) {
 BINARY(subtract)
 BINARY(floor_divide)
 BINARY(modulo)
+BINARY(less)
+BINARY(less_equal)
+BINARY(greater)
+BINARY(greater_equal)
 
 /* Calls the Python function of an operator that consists of several ops. */
 static PyObject *composite(const char *name, PyObject *x, PyObject *y) {
@@ -193,24 +197,63 @@ static PyObject *as_index(PyObject *self) {
   return result;
 }
 
-PyNumberMethods operators_number = {.nb_add = add,
-                                    .nb_subtract = subtract,
-                                    .nb_multiply = multiply,
-                                    .nb_remainder = modulo,
-                                    .nb_power = power,
+/* Whether the program enabled the type promotion of tf.experimental.numpy. */
+static bool promotes(void) { return hooks.promote && hooks.promote != Py_None; }
+
+/* Computes an operator; of operands of their common type if promotion is enabled. */
+static PyObject *promoted(binaryfunc compute, PyObject *x, PyObject *y) {
+  if (!promotes() || is_composite(x) || is_composite(y)) return compute(x, y);
+  PyObject *pair = PyObject_CallFunctionObjArgs(hooks.promote, x, y, NULL), *result = NULL;
+  if (pair) result = compute(PyTuple_GET_ITEM(pair, 0), PyTuple_GET_ITEM(pair, 1));
+  Py_XDECREF(pair);
+  return result;
+}
+
+static PyObject *power_of(PyObject *x, PyObject *y) { return power(x, y, Py_None); }
+static PyObject *nb_power(PyObject *x, PyObject *y, PyObject *none) {
+  (void)none;
+  return promoted(power_of, x, y);
+}
+
+#define PROMOTED(slot) \
+  static PyObject *nb_##slot(PyObject *x, PyObject *y) { return promoted(slot, x, y); }
+PROMOTED(add)
+PROMOTED(subtract)
+PROMOTED(multiply)
+PROMOTED(modulo)
+PROMOTED(floor_divide)
+PROMOTED(true_divide)
+PROMOTED(matrix_multiply)
+PROMOTED(both)
+PROMOTED(either)
+PROMOTED(one_of)
+
+/* Unary +: an operator of NumPy's arrays only. */
+static PyObject *positive(PyObject *self) {
+  if (promotes()) return Py_NewRef(self);
+  return PyErr_Format(PyExc_TypeError, "bad operand type for unary +: '%s'",
+                      Py_TYPE(self)->tp_name);
+}
+
+PyNumberMethods operators_number = {.nb_add = nb_add,
+                                    .nb_subtract = nb_subtract,
+                                    .nb_multiply = nb_multiply,
+                                    .nb_remainder = nb_modulo,
+                                    .nb_power = nb_power,
                                     .nb_negative = negative,
+                                    .nb_positive = positive,
                                     .nb_absolute = absolute,
                                     .nb_bool = truth,
                                     .nb_invert = invert,
-                                    .nb_and = both,
-                                    .nb_xor = one_of,
-                                    .nb_or = either,
+                                    .nb_and = nb_both,
+                                    .nb_xor = nb_one_of,
+                                    .nb_or = nb_either,
                                     .nb_int = as_int,
                                     .nb_float = as_float,
-                                    .nb_floor_divide = floor_divide,
-                                    .nb_true_divide = true_divide,
+                                    .nb_floor_divide = nb_floor_divide,
+                                    .nb_true_divide = nb_true_divide,
                                     .nb_index = as_index,
-                                    .nb_matrix_multiply = matrix_multiply};
+                                    .nb_matrix_multiply = nb_matrix_multiply};
 
 /* Returns whether == compares elements: in eager mode and its functions. */
 static bool compares_elements(PyObject *a) {
@@ -224,13 +267,15 @@ static bool compares_elements(PyObject *a) {
   return is_function;
 }
 
+static PyObject *equal(PyObject *a, PyObject *b) { return composite("eq", a, b); }
+static PyObject *not_equal(PyObject *a, PyObject *b) { return composite("ne", a, b); }
+
 PyObject *operators_compare(PyObject *a, PyObject *b, int how) {
-  static const int which[] = {
-      [Py_LT] = OP_less, [Py_LE] = OP_less_equal, [Py_GT] = OP_greater, [Py_GE] = OP_greater_equal};
-  if (how == Py_EQ || how == Py_NE) {
-    if (compares_elements(a)) return composite(how == Py_EQ ? "eq" : "ne", a, b);
-    if (how == Py_EQ ? a == b : a != b) Py_RETURN_TRUE;
-    Py_RETURN_FALSE;
-  }
-  return binary(which[how], a, b);
+  static const binaryfunc which[] = {
+      [Py_LT] = less,    [Py_LE] = less_equal,    [Py_EQ] = equal,
+      [Py_GT] = greater, [Py_GE] = greater_equal, [Py_NE] = not_equal};
+  const bool equality = how == Py_EQ || how == Py_NE;
+  if (!equality || compares_elements(a)) return promoted(which[how], a, b);
+  if ((a == b) == (how == Py_EQ)) Py_RETURN_TRUE;
+  Py_RETURN_FALSE;
 }

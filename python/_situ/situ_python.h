@@ -45,6 +45,7 @@ struct hooks {
   PyObject *node_def;      /* (operation) -> text */
   PyObject *folder;        /* str: the directory of the package */
   PyObject *composite;     /* dict: name of an operator -> function */
+  PyObject *promote;       /* (x, y) -> pair of operands of a common type; None: no promotion */
   PyObject *message_class; /* (full name) -> class of a message type */
   PyObject *decode_error;  /* exception types of message parsers */
   PyObject *parse_error;

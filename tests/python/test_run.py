@@ -211,6 +211,23 @@ def test_modules_below_tensorflow(situ):
     ]
 
 
+def test_internal_modules_of_numpy_functions(situ):
+    result = situ(
+        "run",
+        "a.py",
+        files={
+            "a.py": """\
+        import tensorflow as tf
+        from tensorflow.python.ops.numpy_ops import np_array_ops, np_config, np_random
+        np_config.enable_numpy_behavior()
+        print(tf.ones((2, 3)).T.shape, np_array_ops.array is tf.experimental.numpy.array)
+        print(np_random.randn is tf.experimental.numpy.random.randn)
+        """
+        },
+    )
+    assert result.err == "" and result.out.splitlines() == ["(3, 2) True", "True"]
+
+
 def test_sources_of_contrib(situ):
     result = situ(
         "run",

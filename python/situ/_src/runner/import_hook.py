@@ -84,6 +84,13 @@ class Inner(types.ModuleType):
         "python.ops.metrics": "metrics",
         "python.ops.init_ops": "initializers",
         "python.ops.string_ops": "strings",
+        "python.ops.numpy_ops": "experimental.numpy",
+        "python.ops.numpy_ops.np_array_ops": "experimental.numpy",
+        "python.ops.numpy_ops.np_arrays": "experimental.numpy",
+        "python.ops.numpy_ops.np_dtypes": "experimental.numpy",
+        "python.ops.numpy_ops.np_math_ops": "experimental.numpy",
+        "python.ops.numpy_ops.np_random": "experimental.numpy.random",
+        "python.ops.numpy_ops.np_utils": "experimental.numpy",
     }
     NESTED = {
         ("data", "ops"),
@@ -94,6 +101,7 @@ class Inner(types.ModuleType):
         ("ops", "distributions"),
         ("ops", "linalg"),
         ("ops", "losses"),
+        ("ops", "numpy_ops"),
         ("ops", "ragged"),
         ("saved_model", "model_utils"),
     }
