@@ -69,7 +69,7 @@ tsan: setup-test
 fresh:
 	@tools/fresh.sh $(if $(FRESH),"$(FRESH)")
 
-## check: layers, sizes, names, format, clang-tidy, cppcheck
+## check: layers, sizes, names, doc strings, format, types, clang-tidy, cppcheck
 check: setup-check
 	@$(call build,build,)
 	@tools/check.sh

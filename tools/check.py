@@ -2,7 +2,8 @@
 """check.py: the rules of the repository that no compiler knows; one line per problem.
 
 Layers, sizes, names, vocabulary, first lines, comments of the public headers, calls that the
-library may not make, ignored keyword arguments, the mirror of tests/, the symbols of libsitu.so.
+library may not make, ignored keyword arguments, annotations and doc strings, the mirror of tests/,
+the symbols of libsitu.so.
 Usage: python3 tools/check.py (needs a built build/).
 """
 
@@ -10,7 +11,17 @@ import subprocess
 import sys
 from pathlib import Path
 
-from checks import keywords, layers, mirror, name_table, names, public, source, vocabulary
+from checks import (
+    doc_strings,
+    keywords,
+    layers,
+    mirror,
+    name_table,
+    names,
+    public,
+    source,
+    vocabulary,
+)
 
 CHECKS = (
     source.sizes,
@@ -26,6 +37,7 @@ CHECKS = (
     public.symbols,
     public.blocks,
     keywords.swallowed,
+    doc_strings.explained,
     name_table.current,
     mirror.mirrored,
     vocabulary.file_names,

@@ -10,7 +10,16 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
-from checks import layers, mirror, names, public, source, text, vocabulary  # noqa: E402
+from checks import (  # noqa: E402
+    doc_strings,
+    layers,
+    mirror,
+    names,
+    public,
+    source,
+    text,
+    vocabulary,
+)
 
 HEAD = "/* SPDX-License-Identifier: Apache-2.0\n * {}: a purpose. */\n"
 
@@ -49,6 +58,20 @@ class Checks(unittest.TestCase):
         body = "static int {}(void) {{\n" + "  ;\n" * 57 + "{}  return 0;\n}}\n"
         self.write("src/base/a.c", body.format("fits", "") + body.format("too_long", "  ;\n"))
         self.assertEqual(self.found(source.functions), ["src/base/a.c:63"])
+
+    def test_doc_strings(self):
+        doc = '"""Adds.\n\n    Args:\n      {}: x.\n    """\n'
+        good = '@export("f")\ndef f(a: int, b: int) -> int:\n    ' + doc
+        self.write("python/situ/a.py", good.format("a, b"), head="")
+        self.write("python/situ/b.py", good.format("a"), head="")
+        self.write("python/situ/c.py", "@export('f')\ndef f(a): pass\n", head="")
+        self.write("python/situ/d.py", "def f(a): pass\n", head="")
+        self.write(
+            "python/situ/e.py", "@export('C')\nclass C:\n    def f(self) -> None: pass\n", head=""
+        )
+        found = self.found(doc_strings.explained)
+        where = ["b.py:2", "c.py:2", "c.py:2", "e.py:2", "e.py:3"]
+        self.assertEqual(found, [f"python/situ/{place}" for place in where])
 
     def test_first_lines(self):
         self.write("a.c", "")

@@ -67,21 +67,47 @@ class ClusterSpec:
         return self._jobs[job]
 
     def num_tasks(self, job_name: str) -> int:
+        """Returns the number of tasks of a job.
+
+        Args:
+          job_name: The job.
+        """
         return len(self._tasks(job_name))
 
     def task_indices(self, job_name: str) -> list:
+        """Returns the indices of the tasks of a job, in ascending order.
+
+        Args:
+          job_name: The job.
+        """
         return sorted(self._tasks(job_name))
 
     def items_of(self, job_name: str) -> list:
+        """Returns the pairs (index, address) of the tasks of a job.
+
+        Args:
+          job_name: The job.
+        """
         return sorted(self._tasks(job_name).items())
 
     def task_address(self, job_name: str, task_index: int) -> Any:
+        """Returns the address of a task.
+
+        Args:
+          job_name: The job.
+          task_index: Its index.
+        """
         tasks = self._tasks(job_name)
         if task_index not in tasks:
             raise ValueError(f"No task with index {task_index!r} in job {job_name!r}")
         return tasks[task_index]
 
     def job_tasks(self, job_name: str) -> Any:
+        """Returns the addresses of the tasks of a job; None for indices without a task.
+
+        Args:
+          job_name: The job.
+        """
         tasks = self._tasks(job_name)
         return [tasks.get(i) for i in range(max(tasks) + 1)] if tasks else []
 
@@ -288,11 +314,19 @@ class ClusterResolver:
     environment = ""
 
     def cluster_spec(self) -> Any:
+        """Returns the ClusterSpec; subclasses define it."""
         raise NotImplementedError
 
     def master(
         self, task_type: str | None = None, task_id: int | None = None, rpc_layer: str | None = None
     ) -> Any:
+        """Returns the address of the master, or of a task; subclasses define it.
+
+        Args:
+          task_type: Job of the task.
+          task_id: Index of the task.
+          rpc_layer: Protocol of the address.
+        """
         raise NotImplementedError
 
     def num_accelerators(

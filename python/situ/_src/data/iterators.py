@@ -422,6 +422,14 @@ class Iterator:
         shared_name: str | None = None,
         output_classes: Any = None,
     ) -> Any:
+        """Creates an iterator without a data set; see `make_initializer`.
+
+        Args:
+          output_types: Types of the components of an element.
+          output_shapes: Their shapes; default: unknown.
+          shared_name: Name under which sessions share the iterator.
+          output_classes: Classes of the components; default: dense tensors.
+        """
         spec = _with_classes(_spec(output_types, output_shapes), output_classes)
         return Iterator(op("IteratorV2", shared_name=shared_name or "", **_attrs(spec)), None, spec)
 
@@ -429,11 +437,20 @@ class Iterator:
     def from_string_handle(
         string_handle: Any, output_types: Any, output_shapes: Any = None, output_classes: Any = None
     ) -> Any:
+        """Returns the iterator of a string handle, which may be fed.
+
+        Args:
+          string_handle: Scalar string tensor; see `string_handle`.
+          output_types: Types of the components of an element.
+          output_shapes: Their shapes; default: unknown.
+          output_classes: Classes of the components; default: dense tensors.
+        """
         spec = _with_classes(_spec(output_types, output_shapes), output_classes)
         return Iterator(op("IteratorFromStringHandleV2", string_handle, **_attrs(spec)), None, spec)
 
     @property
     def initializer(self) -> Any:
+        """The operation that starts the iterator at the first element."""
         if self._initializer is None:
             raise ValueError(
                 "The iterator does not have an initializer. This means it was likely "

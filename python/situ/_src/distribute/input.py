@@ -246,6 +246,7 @@ class DistributedDataset:
         return len(self._dataset)
 
     def cardinality(self) -> Any:
+        """Returns the number of elements, as `Dataset.cardinality`."""
         return self._dataset.cardinality()
 
     element_spec = property(lambda s: spread_spec(s._dataset.element_spec, s._strategy))
@@ -265,6 +266,11 @@ class InputContext:
         self.num_replicas_in_sync = num_replicas_in_sync
 
     def get_per_replica_batch_size(self, global_batch_size: TensorLike) -> Any:
+        """Returns the batch size of a replica.
+
+        Args:
+          global_batch_size: Batch size of all replicas together.
+        """
         if global_batch_size % self.num_replicas_in_sync:
             raise ValueError(
                 f"The `global_batch_size` {global_batch_size} is not divisible by "

@@ -92,6 +92,13 @@ class Extended:
     )
 
     def call_for_each_replica(self, fn: Callable, args: Any = (), kwargs: Any = None) -> Any:
+        """Calls a function once per replica; see `Strategy.run`.
+
+        Args:
+          fn: The function.
+          args: Its arguments.
+          kwargs: Its keyword arguments.
+        """
         return self._strategy.run(fn, args, kwargs)
 
     def reduce_to(
@@ -145,9 +152,20 @@ class Extended:
         return group_results(result) if group else _ungrouped(group_results(result))
 
     def variable_created_in_scope(self, v: TensorLike | None) -> bool:
+        """Returns whether a variable was created in the scope of the strategy.
+
+        Args:
+          v: The variable.
+        """
         return isinstance(v, Copies)
 
     def value_container(self, value: TensorLike) -> Any:
+        """Returns the distributed variable that has a variable as a copy, or the variable
+        itself.
+
+        Args:
+          value: The variable.
+        """
         return getattr(value, "_owner", None) or value
 
 
@@ -333,9 +351,22 @@ class Strategy:
     experimental_run_v2 = run
 
     def experimental_run(self, fn: Callable, input_iterator: Any = None) -> Any:
+        """Calls a function with the next element of an iterator; see `run`.
+
+        Args:
+          fn: The function.
+          input_iterator: A distributed iterator, or None for no argument.
+        """
         return self.run(fn, (next(input_iterator),) if input_iterator is not None else ())
 
     def call_for_each_replica(self, fn: Callable, *args: Any, **kwargs: Any) -> Any:
+        """Calls a function once per replica; old name of `run`.
+
+        Args:
+          fn: The function.
+          *args: Its arguments.
+          **kwargs: Its keyword arguments.
+        """
         return self.run(fn, args, kwargs)
 
     call_for_each_tower = call_for_each_replica
@@ -485,6 +516,11 @@ class Strategy:
         return [InputContext(count, i, self.num_replicas_in_sync) for i in range(count)]
 
     def make_dataset_iterator(self, dataset: Any) -> Any:
+        """Returns an iterator of a distributed data set.
+
+        Args:
+          dataset: The data set.
+        """
         return iter(self.experimental_distribute_dataset(dataset))
 
     def make_input_fn_iterator(self, input_fn: Callable, replication_mode: Any = None) -> Any:
@@ -498,6 +534,11 @@ class Strategy:
         return iter(self.distribute_datasets_from_function(input_fn))
 
     def distribute_dataset(self, dataset_fn: Callable) -> Any:
+        """Returns the distributed data set that a function creates.
+
+        Args:
+          dataset_fn: The data set, or a function that returns it.
+        """
         return self.experimental_distribute_dataset(
             dataset_fn() if callable(dataset_fn) else dataset_fn
         )
@@ -526,6 +567,7 @@ class Strategy:
 
     @property
     def cluster_resolver(self) -> None:
+        """The ClusterResolver of the strategy, or None."""
         return None
 
     def __deepcopy__(self, memo):

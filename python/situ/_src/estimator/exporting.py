@@ -211,6 +211,15 @@ class Exporter:
         eval_result: Any,
         is_the_final_export: bool,
     ) -> Any:
+        """Exports a SavedModel; subclasses define it.
+
+        Args:
+          estimator: The Estimator.
+          export_path: The folder.
+          checkpoint_path: The checkpoint.
+          eval_result: Results of the evaluation.
+          is_the_final_export: Whether training has ended.
+        """
         del eval_result, is_the_final_export  # for subclasses
         result = export(
             estimator,

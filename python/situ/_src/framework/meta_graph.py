@@ -303,6 +303,7 @@ def export_meta_graph(
         than that of `saver_def`.
       strip_default_attrs: whether to remove attributes with default values from nodes.
       save_debug_info: not supported.
+      **kwargs: rejected.
 
     Returns:
       A MetaGraphDef.

@@ -354,7 +354,14 @@ def compute_gradient_error(
     """Returns the largest absolute difference between the Jacobians of compute_gradient.
 
     Args:
-      x: as for compute_gradient, and so are the others.
+      x: a tensor, or a list of them.
+      x_shape: its shape, or a list of shapes.
+      y: a tensor that depends on x.
+      y_shape: its shape.
+      x_init_value: the value of x; random by default.
+      delta: the step of the numerical differences.
+      init_targets: operations to run first.
+      extra_feed_dict: further feeds.
     """
     tables = compute_gradient(
         x, x_shape, y, y_shape, x_init_value, delta, init_targets, extra_feed_dict

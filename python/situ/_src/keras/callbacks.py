@@ -180,10 +180,20 @@ class CallbackList:
         self._at = {name: [c for c in self.callbacks if _overrides(c, name)] for name in _BATCH}
 
     def set_params(self, params: Any) -> None:
+        """Tells all callbacks the parameters of the training.
+
+        Args:
+          params: Dictionary with "epochs", "steps" and "verbose".
+        """
         for callback in self.callbacks:
             callback.set_params(params)
 
     def set_model(self, model: Any) -> None:
+        """Tells all callbacks the model.
+
+        Args:
+          model: The model.
+        """
         for callback in self.callbacks:
             callback.set_model(model)
 
@@ -207,10 +217,22 @@ class CallbackList:
                 getattr(callback, name)(batch, read)
 
     def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
+        """Calls `on_epoch_begin` of all callbacks.
+
+        Args:
+          epoch: Index of the epoch.
+          logs: Empty.
+        """
         for callback in self.callbacks:
             callback.on_epoch_begin(epoch, logs or {})
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
+        """Calls `on_epoch_end` of all callbacks.
+
+        Args:
+          epoch: Index of the epoch.
+          logs: Results of the epoch.
+        """
         for callback in self.callbacks:
             callback.on_epoch_end(epoch, logs if logs is not None else {})
 

@@ -20,10 +20,16 @@ class Constraint:
         return w
 
     def get_config(self) -> dict[str, Any]:
+        """Returns the arguments of the constructor as a dictionary."""
         return {k: v for k, v in vars(self).items()}
 
     @classmethod
     def from_config(cls, config: Any) -> Any:
+        """Creates an object from the result of get_config.
+
+        Args:
+          config: The dictionary.
+        """
         return cls(**config)
 
 

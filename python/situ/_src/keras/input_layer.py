@@ -174,6 +174,7 @@ def Input(
       batch_input_shape: Former name of batch_shape; used if shape, batch_shape and tensor are
         missing.
       optional: Whether calls of the model may pass None for the input.
+      **kwargs: Rejected.
 
     Returns:
       A symbolic tensor or composite tensor.

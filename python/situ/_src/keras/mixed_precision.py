@@ -65,10 +65,16 @@ class Policy:
     is_mixed = property(lambda s: s.compute_dtype != s.variable_dtype)
 
     def get_config(self) -> dict[str, Any]:
+        """Returns the arguments of the constructor as a dictionary."""
         return {"name": self.name}
 
     @classmethod
     def from_config(cls, config: Any) -> Any:
+        """Creates an object from the result of get_config.
+
+        Args:
+          config: The dictionary.
+        """
         return cls(**config)
 
     def __eq__(self, other):
@@ -349,10 +355,16 @@ class LossScaleOptimizer:
 
     @property
     def variables(self) -> Any:
+        """The variables of the optimizer and of the loss scale."""
         kind = type(self.inner_optimizer.variables)
         return kind([*self.inner_optimizer.variables, self.dynamic_scale, self.step_counter])
 
     def build(self, var_list: Any) -> None:
+        """Creates the variables of the inner optimizer.
+
+        Args:
+          var_list: Variables of the model.
+        """
         self.inner_optimizer.build(var_list)
 
     def scale_loss(self, loss: Any) -> Any:
@@ -453,6 +465,7 @@ class LossScaleOptimizer:
         )
 
     def get_config(self) -> dict[str, Any]:
+        """Returns the arguments of the constructor as a dictionary."""
         inner = self.inner_optimizer
         return {
             "name": self.name,
@@ -464,6 +477,12 @@ class LossScaleOptimizer:
 
     @classmethod
     def from_config(cls, config: Any, custom_objects: dict[str, Any] | None = None) -> Any:
+        """Creates an object from the result of get_config.
+
+        Args:
+          config: The dictionary.
+          custom_objects: Dictionary from names to classes of the program.
+        """
         from situ._src.keras import optimizer
 
         config = dict(config)

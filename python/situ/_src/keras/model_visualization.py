@@ -184,6 +184,7 @@ def model_to_dot(
       expand_nested: whether models within the model are drawn as clusters.
       dpi: the resolution of images; None: that of Graphviz.
       subgraph: whether a cluster is made, to be part of another drawing.
+      **kwargs: old names of arguments.
 
     Returns:
       The text, with methods `write` and `create`.

@@ -579,6 +579,7 @@ def get(identifier: Any, use_legacy_optimizer: bool | None = None, **kwargs: Any
       identifier: Name, configuration or optimizer.
       use_legacy_optimizer: Has no effect: each optimizer has one class, which computes what both
         classes of TensorFlow compute.
+      **kwargs: Rejected.
 
     Returns:
       The optimizer.

@@ -19,10 +19,16 @@ class Regularizer:
         raise NotImplementedError
 
     def get_config(self) -> dict[str, Any]:
+        """Returns the arguments of the constructor as a dictionary."""
         return {}
 
     @classmethod
     def from_config(cls, config: Any) -> Any:
+        """Creates an object from the result of get_config.
+
+        Args:
+          config: The dictionary.
+        """
         return cls(**config)
 
 

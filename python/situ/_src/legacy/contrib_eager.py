@@ -231,6 +231,11 @@ class Network:
         self.name, self._tracked = name or type(self).__name__, []
 
     def track_layer(self, layer: Any) -> Any:
+        """Registers a layer, whose variables are those of the network; returns it.
+
+        Args:
+          layer: The layer.
+        """
         self._tracked.append(layer)
         return layer
 

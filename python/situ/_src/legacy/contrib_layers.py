@@ -370,8 +370,19 @@ def conv2d(
       padding: "SAME" or "VALID".
       data_format: "NHWC" or "NCHW"; None: "NHWC".
       rate: Dilation rate.
-
-    The other arguments are as in fully_connected.
+      activation_fn: Activation function; default: relu; None applies none.
+      normalizer_fn: Normalization instead of biases, such as batch_norm.
+      normalizer_params: Dictionary of its arguments.
+      weights_initializer: Initializer of the weights; default: xavier_initializer().
+      weights_regularizer: Regularizer of the weights.
+      biases_initializer: Initializer of the biases; None: no biases.
+      biases_regularizer: Regularizer of the biases.
+      reuse: Whether to use existing variables.
+      variables_collections: Collections of the variables, or a dictionary of them by name:
+        "weights", "biases".
+      outputs_collections: Collections of the output.
+      trainable: Whether the variables are trained.
+      scope: Name of the variable scope.
     """
     with variable_scope.variable_scope(scope, "Conv", reuse=reuse):
         inputs, own = convert_to_tensor(inputs), _Weights(trainable, variables_collections)

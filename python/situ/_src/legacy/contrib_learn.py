@@ -65,9 +65,20 @@ class CategoricalVocabulary:
         return len(self._mapping)
 
     def freeze(self, freeze: bool = True) -> None:
+        """Sets whether unknown categories are left out, instead of added.
+
+        Args:
+          freeze: Whether they are.
+        """
         self._frozen = freeze
 
     def get(self, category: Any) -> Any:
+        """Returns the id of a category; an unknown one is added, or has id 0 if the vocabulary
+        is frozen.
+
+        Args:
+          category: The category.
+        """
         if category not in self._mapping:
             if self._frozen:
                 return 0
@@ -76,6 +87,12 @@ class CategoricalVocabulary:
         return self._mapping[category]
 
     def add(self, category: Any, count: int = 1) -> None:
+        """Adds to the number of occurrences of a category.
+
+        Args:
+          category: The category.
+          count: The number to add.
+        """
         if self.get(category) > 0:
             self._frequency[category] = self._frequency.get(category, 0) + count
 
@@ -92,6 +109,11 @@ class CategoricalVocabulary:
         self._frequency = dict(kept)
 
     def reverse(self, class_id: Any) -> Any:
+        """Returns the category of an id.
+
+        Args:
+          class_id: The id.
+        """
         if not self._support_reverse:
             raise ValueError(
                 "This vocabulary wasn't initialized with support_reverse to support reverse() "
@@ -116,6 +138,12 @@ class VocabularyProcessor:
         self._tokenizer = tokenizer_fn or tokenizer
 
     def fit(self, raw_documents: Any, unused_y: Any = None) -> Any:
+        """Adds the words of documents to the vocabulary; returns the processor.
+
+        Args:
+          raw_documents: Iterable of strings.
+          unused_y: Has no effect.
+        """
         del unused_y  # of the interface of scikit-learn; there are no labels
         for tokens in self._tokenizer(raw_documents):
             for word in tokens:
@@ -126,12 +154,23 @@ class VocabularyProcessor:
         return self
 
     def fit_transform(self, raw_documents: Any, unused_y: Any = None) -> Any:
+        """Adds the words of documents to the vocabulary and yields their ids.
+
+        Args:
+          raw_documents: Iterable of strings.
+          unused_y: Has no effect.
+        """
         del unused_y  # of the interface of scikit-learn; there are no labels
         raw_documents = list(raw_documents)
         self.fit(raw_documents)
         return self.transform(raw_documents)
 
     def transform(self, raw_documents: Any) -> Any:
+        """Yields the ids of the words of each document, an array of fixed length.
+
+        Args:
+          raw_documents: Iterable of strings.
+        """
         for tokens in self._tokenizer(raw_documents):
             row = numpy.zeros(self.max_document_length, numpy.int64)
             for i, word in enumerate(tokens[: self.max_document_length]):
@@ -139,6 +178,11 @@ class VocabularyProcessor:
             yield row
 
     def reverse(self, documents: Any) -> Any:
+        """Yields the words of ids, joined by blanks.
+
+        Args:
+          documents: Iterable of arrays of ids.
+        """
         for row in documents:
             yield " ".join(self.vocabulary_.reverse(i) for i in row)
 

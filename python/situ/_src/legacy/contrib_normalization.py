@@ -64,9 +64,15 @@ def batch_norm(
       variables_collections: Collections of the variables.
       outputs_collections: Collections of the output.
       trainable: Whether the variables are trained.
+      batch_weights: Must be None.
       fused: Whether inputs of rank 2 or 4 are normalized by one op; True by default.
       data_format: "NHWC" or "NCHW".
+      zero_debias_moving_mean: Must be False.
       scope: Name of the variable scope.
+      renorm: Must be False.
+      renorm_clipping: Must be None.
+      renorm_decay: Has no effect without renorm.
+      adjustment: Must be None.
 
     Raises:
       NotImplementedError: If batch_weights, zero_debias_moving_mean, renorm or adjustment is given.

@@ -508,8 +508,14 @@ def bucket_by_sequence_length(
       tensors: Tensors of the element.
       batch_size: Batch size, or one per bucket.
       bucket_boundaries: Increasing boundaries of the lengths.
-
-    The other arguments are as in bucket.
+      num_threads: Number of threads that fill the buckets.
+      capacity: Capacity of the queue of batches.
+      bucket_capacities: Capacity of each bucket; default: the larger of capacity and two batches.
+      shapes: Shapes of the elements; default: inferred.
+      dynamic_pad: Whether to pad elements of different shapes with zeros.
+      allow_smaller_final_batch: Whether the last batch of a bucket may be smaller.
+      keep_input: Whether to add the element, a scalar bool or tensor.
+      shared_name: Name under which sessions share the queue of batches.
 
     Returns:
       (lengths, batch): the batch is a list, also of one tensor, or a dictionary.

@@ -129,6 +129,11 @@ class Experiment:
         self._listeners = list(saving_listeners or [])
 
     def extend_train_hooks(self, additional_hooks: Any) -> None:
+        """Adds hooks of training.
+
+        Args:
+          additional_hooks: List of hooks.
+        """
         self._hooks.extend(additional_hooks)
 
     def train(self, delay_secs: float | None = None) -> Any:
@@ -207,6 +212,7 @@ class Experiment:
         return results, []
 
     def local_run(self) -> Any:
+        """Trains and evaluates in this process; old name of `train_and_evaluate`."""
         return self._train_and_evaluate(self._local_frequency or 0)
 
     def test(self) -> Any:
@@ -323,6 +329,16 @@ class SKCompat:
         max_steps: int | None = None,
         monitors: Any = None,
     ) -> Any:
+        """Trains with arrays; returns the object.
+
+        Args:
+          x: Array of examples.
+          y: Array of labels.
+          batch_size: Batch size.
+          steps: Number of steps.
+          max_steps: Step to stop at.
+          monitors: Hooks.
+        """
         self._estimator.train(_arrays(x, y, batch_size, None, True), monitors, steps, max_steps)
         return self
 
@@ -335,10 +351,27 @@ class SKCompat:
         metrics: Any = None,
         name: str | None = None,
     ) -> Any:
+        """Returns the metrics of arrays.
+
+        Args:
+          x: Array of examples.
+          y: Array of labels.
+          batch_size: Batch size.
+          steps: Number of steps.
+          metrics: Dictionary of metrics.
+          name: Name of the evaluation.
+        """
         unsupported("tf.contrib.learn.SKCompat.score", metrics=(metrics, None))
         return self._estimator.evaluate(_arrays(x, y, batch_size, 1, False), steps, name=name)
 
     def predict(self, x: Any, batch_size: int | None = 128, outputs: Any = None) -> Any:
+        """Returns the predictions for an array.
+
+        Args:
+          x: Array of examples.
+          batch_size: Batch size.
+          outputs: Names of the predictions; default: all.
+        """
         import numpy
 
         rows = list(self._estimator.predict(_arrays(x, None, batch_size, 1, False)))

@@ -251,6 +251,12 @@ class HParams:
             self.add_hparam(name, value)
 
     def add_hparam(self, name: str | None, value: TensorLike) -> None:
+        """Adds a hyperparameter.
+
+        Args:
+          name: Its name.
+          value: Its value, which determines its type.
+        """
         if name in self._values:
             raise ValueError(f"Hyperparameter name is reserved: {name}")
         self._values[name] = value
@@ -264,22 +270,45 @@ class HParams:
         self._values[name] = value
 
     def set_hparam(self, name: str | None, value: TensorLike) -> None:
+        """Replaces the value of a hyperparameter, which keeps its type.
+
+        Args:
+          name: Its name.
+          value: The value.
+        """
         if name not in self._values:
             raise KeyError(name)
         self._values[name] = value
 
     def get(self, key: str, default: Any = None) -> Any:
+        """Returns the value of a hyperparameter.
+
+        Args:
+          key: Its name.
+          default: The value if there is none.
+        """
         return self._values.get(key, default)
 
     def values(self) -> dict:
+        """Returns the hyperparameters as a dictionary."""
         return dict(self._values)
 
     def override_from_dict(self, values_dict: Any) -> Any:
+        """Replaces values; returns the object.
+
+        Args:
+          values_dict: Dictionary from names to values.
+        """
         for name, value in values_dict.items():
             self.set_hparam(name, value)
         return self
 
     def parse(self, hparams: Any) -> Any:
+        """Replaces values; returns the object.
+
+        Args:
+          hparams: String such as "rate=0.1,sizes=[1,2]".
+        """
         for part in filter(None, hparams.split(",")):
             name, _, text = part.partition("=")
             if name not in self._values:

@@ -51,6 +51,12 @@ class QueueBase:
 
     @staticmethod
     def from_list(index: int | None, queues: Any) -> Any:
+        """Returns the queue of an index.
+
+        Args:
+          index: Scalar tensor.
+          queues: List of queues with elements of the same types.
+        """
         raise TypeError("A queue is chosen while the graph is built: take queues[index].")
 
     def _values(self, values, many):
@@ -149,9 +155,19 @@ class QueueBase:
         )
 
     def is_closed(self, name: str | None = None) -> Any:
+        """Returns whether the queue is closed, a scalar tensor.
+
+        Args:
+          name: A name for the operation.
+        """
         return self._use("QueueIsClosedV2", name or f"{self._name}_Is_Closed")
 
     def size(self, name: str | None = None) -> Any:
+        """Returns the number of elements, a scalar tensor.
+
+        Args:
+          name: A name for the operation.
+        """
         return self._use("QueueSizeV2", name or f"{self._name}_Size")
 
 

@@ -37,12 +37,27 @@ class ReaderBase:
         )
 
     def num_records_produced(self, name: str | None = None) -> Any:
+        """Returns the number of records that were read, a scalar tensor.
+
+        Args:
+          name: A name for the operation.
+        """
         return OPS["ReaderNumRecordsProducedV2"](self._reader_ref, name=name)
 
     def num_work_units_completed(self, name: str | None = None) -> Any:
+        """Returns the number of files that were read, a scalar tensor.
+
+        Args:
+          name: A name for the operation.
+        """
         return OPS["ReaderNumWorkUnitsCompletedV2"](self._reader_ref, name=name)
 
     def reset(self, name: str | None = None) -> Any:
+        """Returns an operation that closes the current file.
+
+        Args:
+          name: A name for the operation.
+        """
         return OPS["ReaderResetV2"](self._reader_ref, name=name)
 
 

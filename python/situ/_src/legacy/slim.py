@@ -397,9 +397,34 @@ def train(
 ) -> Any:
     """Runs a training step until it is told to stop; returns the last loss.
 
-    Checkpoints and summaries go to logdir, traces of every trace_every_n_steps-th step, too. Tasks
-    other than the chief wait for the global step startup_delay_steps. With ignore_live_threads it
-    is no error if threads do not stop.
+    Args:
+      train_op: Operation that trains and returns the loss.
+      logdir: Directory of checkpoints, summaries and traces; None: none are written.
+      train_step_fn: Function of (session, train_op, global step, train_step_kwargs) that returns
+        the loss and whether to stop.
+      train_step_kwargs: Dictionary that is passed to it.
+      log_every_n_steps: Steps between logged losses.
+      graph: The graph; default: the current one.
+      master: The target of the session.
+      is_chief: Whether this task initializes variables and writes checkpoints.
+      global_step: The global step; default: that of the graph.
+      number_of_steps: Step to stop at; None: no limit.
+      init_op: Operation that initializes variables; default: all.
+      init_feed_dict: Feeds of init_op.
+      local_init_op: Operation to run after the variables are initialized or restored.
+      init_fn: Function of the session to call after init_op.
+      ready_op: Tensor of the names of uninitialized variables.
+      summary_op: Summary to write; default: all; None: none.
+      save_summaries_secs: Seconds between summaries.
+      summary_writer: Writer of the summaries.
+      startup_delay_steps: Global step that tasks other than the chief wait for.
+      saver: The Saver; default: of all variables.
+      save_interval_secs: Seconds between checkpoints.
+      sync_optimizer: Must be None.
+      session_config: ConfigProto of the session.
+      session_wrapper: Function of the session that returns the one to use.
+      trace_every_n_steps: Steps between traces; None: none.
+      ignore_live_threads: Whether it is no error if threads do not stop.
 
     Raises:
       RuntimeError: If threads do not stop at the end.

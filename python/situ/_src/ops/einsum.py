@@ -176,6 +176,7 @@ def einsum(
       *inputs: One tensor for each term of the equation.
       optimize: Ignored; operands are contracted from left to right.
       name: A name for the operation (optional).
+      **kwargs: Rejected.
 
     Returns:
       A tensor.

@@ -431,6 +431,7 @@ class RaggedTensor:
 
     @property
     def flat_values(self) -> Any:
+        """The values of all rows, without ragged dimensions."""
         inner = self._values
         return inner.flat_values if isinstance(inner, RaggedTensor) else inner
 
@@ -442,6 +443,7 @@ class RaggedTensor:
 
     @property
     def nested_row_splits(self) -> Any:
+        """The row splits of each ragged dimension."""
         return tuple(p.row_splits() for p in self._nested_row_partitions)
 
     ragged_rank = property(lambda s: len(s._nested_row_partitions))
@@ -465,6 +467,7 @@ class RaggedTensor:
 
     @property
     def shape(self) -> Any:
+        """The static shape; ragged dimensions are unknown."""
         rows = self._row_partition
         outer = [rows.static_nrows, rows.static_uniform_row_length]
         return tensor_shape.as_shape(outer).concatenate(self._values.shape[1:])

@@ -72,7 +72,7 @@ def _channels_last(function):
 
 @export("space_to_depth", "nn.space_to_depth")
 @_channels_last
-def space_to_depth(x: TensorLike, b: TensorLike, name: str | None) -> Any:
+def space_to_depth(input: TensorLike, block_size: TensorLike, name: str | None) -> Any:
     """Moves blocks of spatial data into the channel dimension.
 
     Args:
@@ -85,11 +85,12 @@ def space_to_depth(x: TensorLike, b: TensorLike, name: str | None) -> Any:
       A tensor of shape [batch, height / block_size, width / block_size, channels * block_size **
       2].
     """
-    batch, height, width, depth = sizes_of(x, "space_to_depth", 4)
-    _check_divisible((height, width), b, x, "SpaceToDepth", name)
-    x = op("Reshape", x, [batch, height // b, b, width // b, b, depth])
-    x = op("Transpose", x, [0, 1, 3, 2, 4, 5])
-    return op("Reshape", x, [batch, height // b, width // b, b * b * depth], name=name)
+    size, (batch, height, width, depth) = block_size, sizes_of(input, "space_to_depth", 4)
+    _check_divisible((height, width), size, input, "SpaceToDepth", name)
+    blocks = op("Reshape", input, [batch, height // size, size, width // size, size, depth])
+    blocks = op("Transpose", blocks, [0, 1, 3, 2, 4, 5])
+    shape = [batch, height // size, width // size, size * size * depth]
+    return op("Reshape", blocks, shape, name=name)
 
 
 export(v1=("space_to_depth", "nn.space_to_depth"))(
@@ -99,7 +100,7 @@ export(v1=("space_to_depth", "nn.space_to_depth"))(
 
 @export("nn.depth_to_space")
 @_channels_last
-def depth_to_space(x: TensorLike, b: TensorLike, name: str | None) -> Any:
+def depth_to_space(input: TensorLike, block_size: TensorLike, name: str | None) -> Any:
     """Moves channels into blocks of spatial data, the inverse of `space_to_depth`.
 
     Args:
@@ -112,11 +113,12 @@ def depth_to_space(x: TensorLike, b: TensorLike, name: str | None) -> Any:
       A tensor of shape [batch, height * block_size, width * block_size, channels / block_size **
       2].
     """
-    batch, height, width, depth = sizes_of(x, "depth_to_space", 4)
-    _check_divisible((depth,), b * b, x, "DepthToSpace", name)
-    x = op("Reshape", x, [batch, height, width, b, b, depth // (b * b)])
-    x = op("Transpose", x, [0, 1, 3, 2, 4, 5])
-    return op("Reshape", x, [batch, height * b, width * b, depth // (b * b)], name=name)
+    size, (batch, height, width, depth) = block_size, sizes_of(input, "depth_to_space", 4)
+    _check_divisible((depth,), size * size, input, "DepthToSpace", name)
+    depth = depth // (size * size)
+    blocks = op("Reshape", input, [batch, height, width, size, size, depth])
+    blocks = op("Transpose", blocks, [0, 1, 3, 2, 4, 5])
+    return op("Reshape", blocks, [batch, height * size, width * size, depth], name=name)
 
 
 export(v1=("depth_to_space", "nn.depth_to_space"))(

@@ -177,9 +177,15 @@ class ProfileOptionBuilder:
         return self._with(output="none")
 
     def with_stdout_output(self) -> Any:
+        """Prints the profile to standard output; returns the builder."""
         return self._with(output="stdout")
 
     def with_file_output(self, outfile: Any) -> Any:
+        """Writes the profile to a file; returns the builder.
+
+        Args:
+          outfile: Path of the file.
+        """
         return self._with(output=f"file:outfile={outfile}")
 
     def with_timeline_output(self, timeline_file: Any) -> Any:
@@ -187,6 +193,11 @@ class ProfileOptionBuilder:
         return self._with(output=f"timeline:outfile={timeline_file}")
 
     def with_pprof_output(self, pprof_file: Any) -> Any:
+        """Writes a profile for pprof to a file; returns the builder.
+
+        Args:
+          pprof_file: Path of the file.
+        """
         return self._with(output=f"pprof:outfile={pprof_file}")
 
     def order_by(self, attribute: Any) -> Any:

@@ -39,10 +39,16 @@ class SecondOrStepTimer:
         self.reset()
 
     def reset(self) -> None:
+        """Forgets when the timer was last triggered."""
         self._last_step: Any = None
         self._last_time: Any = None
 
     def should_trigger_for_step(self, step: Any) -> Any:
+        """Returns whether the timer is due.
+
+        Args:
+          step: The step.
+        """
         if self._last_step is None:
             return True
         if self._last_step == step:
@@ -52,6 +58,12 @@ class SecondOrStepTimer:
         return step >= self._last_step + self._every_steps
 
     def update_last_triggered_step(self, step: Any) -> Any:
+        """Notes that the timer was triggered; returns the seconds and steps since the time
+        before.
+
+        Args:
+          step: The step.
+        """
         now, result = time.time(), (None, None)
         if self._last_time is not None:
             result = now - self._last_time, step - self._last_step
@@ -59,6 +71,7 @@ class SecondOrStepTimer:
         return result
 
     def last_triggered_step(self) -> Any:
+        """Returns the step at which the timer was last triggered, or None."""
         return self._last_step
 
 
@@ -174,6 +187,8 @@ class LoggingTensorHook(SessionRunHook):
 
 @export("estimator.NanLossDuringTrainingError", v1="train.NanLossDuringTrainingError")
 class NanLossDuringTrainingError(RuntimeError):
+    """The loss was NaN."""
+
     def __str__(self):
         return "NaN loss during training."
 

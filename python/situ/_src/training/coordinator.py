@@ -51,24 +51,37 @@ class Coordinator:
             self._stop.set()
 
     def clear_stop(self) -> None:
+        """Takes back a request to stop."""
         with self._lock:
             self._joined, self._error = False, None
             self._stop.clear()
 
     def should_stop(self) -> Any:
+        """Returns whether threads are requested to stop."""
         return self._stop.is_set()
 
     @contextlib.contextmanager
     def stop_on_exception(self) -> Any:
+        """Context manager that requests a stop if its body raises an exception."""
         try:
             yield
         except Exception:
             self.request_stop(ex=sys.exc_info())
 
     def wait_for_stop(self, timeout: float | None = None) -> Any:
+        """Waits until a stop is requested; returns whether it was.
+
+        Args:
+          timeout: Seconds to wait; None: no limit.
+        """
         return self._stop.wait(timeout=timeout)
 
     def register_thread(self, thread: Any) -> None:
+        """Adds a thread that `join` waits for.
+
+        Args:
+          thread: The thread.
+        """
         with self._lock:
             self._registered_threads.add(thread)
 

@@ -29,6 +29,7 @@ class SessionCreator:
     """Creates sessions."""
 
     def create_session(self) -> Any:
+        """Returns a new session; subclasses define it."""
         raise NotImplementedError(f"create_session is not implemented for {self}.")
 
 

@@ -60,6 +60,7 @@ class Optimizer:
         self._slots, self._non_slots = {}, {}
 
     def get_name(self) -> Any:
+        """Returns the name of the optimizer."""
         return self._name
 
     def minimize(
@@ -295,6 +296,7 @@ class Optimizer:
         return self._slots.get(name, {}).get(_key(var))
 
     def get_slot_names(self) -> list:
+        """Returns the names of the slots, in alphabetic order."""
         return sorted(self._slots)
 
     def variables(self) -> list:

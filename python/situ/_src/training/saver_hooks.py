@@ -28,16 +28,26 @@ class CheckpointSaverListener:
     """Is called before and after checkpoints are saved."""
 
     def begin(self) -> None:
-        pass
+        """Called when the graph is complete."""
 
     def before_save(self, session: Any, global_step_value: Any) -> None:
-        pass
+        """Called before a checkpoint is written.
+
+        Args:
+          session: The session.
+          global_step_value: The step.
+        """
 
     def after_save(self, session: Any, global_step_value: Any) -> None:
         """Called after a checkpoint is saved; True requests a stop."""
 
     def end(self, session: Any, global_step_value: Any) -> None:
-        pass
+        """Called at the end of training.
+
+        Args:
+          session: The session.
+          global_step_value: The step.
+        """
 
 
 def the_saver():

@@ -60,4 +60,5 @@ class SessionRunContext:
     stop_requested = property(lambda s: s._stop)
 
     def request_stop(self) -> None:
+        """Requests that the loop stops."""
         self._stop = True

@@ -301,19 +301,27 @@ class Supervisor:
     Loop = loop
 
     def should_stop(self) -> Any:
+        """Returns whether threads are requested to stop."""
         return self.coord.should_stop()
 
     ShouldStop = should_stop
 
     def request_stop(self, ex: Any = None) -> None:
+        """Requests that threads stop.
+
+        Args:
+          ex: The exception that is the reason, or its exc_info.
+        """
         self.coord.request_stop(ex)
 
     RequestStop = request_stop
 
     def stop_on_exception(self) -> Any:
+        """Context manager that requests a stop if its body raises an exception."""
         return self.coord.stop_on_exception()
 
     def wait_for_stop(self) -> None:
+        """Waits until a stop is requested."""
         self.coord.wait_for_stop()
 
     def stop(
@@ -322,6 +330,13 @@ class Supervisor:
         close_summary_writer: bool = True,
         ignore_live_threads: bool = False,
     ) -> None:
+        """Stops the services and waits for their threads.
+
+        Args:
+          threads: Threads to wait for, besides those of the services.
+          close_summary_writer: Whether to close the summary writer.
+          ignore_live_threads: Whether it is no error if threads still run after a while.
+        """
         self.coord.request_stop()
         try:
             self.coord.join(
