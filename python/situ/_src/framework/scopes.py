@@ -54,9 +54,6 @@ class EagerDevice(ReusableScope):
         return None, leave
 
 
-eager_device = EagerDevice
-
-
 def _nested(outer, device):
     """Returns the name of a device merged into that of the outer scope."""
     if device is None:

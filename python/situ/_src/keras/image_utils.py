@@ -12,7 +12,6 @@ from situ._src.framework import api
 from situ._src.keras import context
 from situ._src.keras.registry import keras_export
 
-EXTENSIONS = (".bmp", ".gif", ".jpeg", ".jpg", ".png", ".ppm", ".tif", ".tiff")
 _FILTERS = {
     "nearest": "NEAREST",
     "bilinear": "BILINEAR",

@@ -13,8 +13,6 @@ from situ._src.keras.optimizer import Optimizer, named
 from situ._src.ops.array_ops import cast, convert_to_tensor, op, transpose
 from situ._src.training import slot_creator
 
-_LAST_TWO = (-2, -1)
-
 
 def _steps(iterations, dtype):
     """Returns the number of the step, from 1, as a floating-point tensor."""

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tf.experimental.numpy: functions of NumPy that compute with tensors."""
+"""__init__.py: tf.experimental.numpy: functions of NumPy that compute with tensors."""

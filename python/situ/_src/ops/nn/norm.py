@@ -177,13 +177,6 @@ def batch_norm_with_global_normalization_v2(
     return batch_normalization(input, mean, variance, beta, scale, variance_epsilon, name)
 
 
-def along_channels(vector, rank, data_format):
-    """Reshapes a vector of channels so that it broadcasts with images of a data format."""
-    if layout(data_format) == "NHWC":
-        return vector
-    return op("Reshape", vector, [1, -1] + [1] * (rank - 2))
-
-
 def is_fused(x, axis):
     """Returns whether FusedBatchNormV3 supports this tensor and channel axis."""
     return (
