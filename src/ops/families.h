@@ -30,6 +30,7 @@
   X(candidate_sampler) \
   X(scatter) \
   X(segment_reduce) \
+  X(sorted_segments) \
   X(resize_hsv) \
   X(glimpse) \
   X(where_unique) \

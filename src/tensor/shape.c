@@ -110,7 +110,10 @@ situ_status shape_check(const situ_shape *shape) {
     if (dim < SITU_ANY)
       return INVALID("Shape %s: dimension %d is negative.", shape_print(shape, text), i);
     if (dim > 0 && __builtin_mul_overflow(product, dim, &product))
-      return INVALID("Shape %s has more than 2^63 - 1 elements.", shape_print(shape, text));
+      return INVALID(
+          "Encountered overflow when multiplying the dimensions of shape %s: more than 2^63 - 1 "
+          "elements.",
+          shape_print(shape, text));
   }
   return NULL;
 }

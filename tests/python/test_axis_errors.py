@@ -43,7 +43,7 @@ def test_refused_element_types():
     [
         ([0, 1, 0, 1], "segment ids are not increasing"),
         ([0, 0, 0, -2], "segment ids must be >= 0"),
-        ([-1, 0, 0, 1], "segment ids must not be negative"),
+        ([-1, 0, 0, 1], "Segment id -1 out of range"),
     ],
 )
 def test_segments(ids, text):

@@ -84,10 +84,10 @@ def test_windows_do_not_lie_in_padding():
         ([0, 0, 2, 0], "Left"),
         ([0, 0, 0, 2], "Right"),
     ):
-        with pytest.raises(
-            ValueError, match=side + " padding 2 needs to be smaller than the window size 2"
-        ):
-            tf.nn.max_pool(IMAGE, 2, 1, [[0, 0], pads[:2], pads[2:], [0, 0]])
+        y = tf.nn.max_pool(IMAGE, 2, 1, [[0, 0], pads[:2], pads[2:], [0, 0]])
+        text = side + " padding 2 needs to be smaller than the window size 2"
+        with pytest.raises(tf.errors.InvalidArgumentError, match=text):
+            _run(y)
 
 
 def _zero(name):
@@ -147,3 +147,41 @@ def test_transposed_convolution_of_rows():
 def test_quotients_of_integers():
     made = tf.math.divide_no_nan([1, 2, 3], [2, 0, 4])
     assert made.dtype == tf.float64 and _run(made).tolist() == [0.5, 0, 0.75]
+
+
+def test_max_over_channels():
+    x = tf.constant(np.arange(24, dtype="f").reshape([1, 2, 2, 6]))
+    window = [1, 1, 1, 3]
+    y = tf.nn.max_pool(x, window, window, "SAME")
+    assert y.shape == [1, 2, 2, 2]
+    assert _run(y).ravel().tolist() == [2, 5, 8, 11, 14, 17, 20, 23]
+    unknown = tf.placeholder(tf.float32, [None, 2, 2, 6])
+    assert tf.nn.max_pool(unknown, window, window, "SAME").shape.as_list() == [None, 2, 2, 2]
+    for size, strides, message in (
+        ([1, 2, 2, 2], [1, 1, 1, 2], "exactly one of pooling across depth"),
+        ([1, 1, 1, 2], [1, 1, 1, 1], "depth window to equal the depth stride"),
+        ([1, 1, 1, 4], [1, 1, 1, 4], "evenly divide"),
+    ):
+        with pytest.raises(tf.errors.UnimplementedError, match=message):
+            _run(tf.nn.max_pool(x, size, strides, "SAME"))
+    with pytest.raises(tf.errors.UnimplementedError, match="data format NHWC"):
+        _run(tf.nn.max_pool(x, [1, 2, 1, 1], [1, 2, 1, 1], "SAME", data_format="NCHW"))
+    with pytest.raises(tf.errors.UnimplementedError, match="depth"):
+        _run(tf.nn.avg_pool(x, window, window, "SAME"))
+
+
+def test_sizes_that_are_tensors():
+    x = tf.constant(IMAGE)
+    size, strides = tf.constant([1, 2, 2, 1]), tf.placeholder(tf.int32, [4])
+    y = tf.raw_ops.MaxPoolV2(input=x, ksize=size, strides=strides, padding="VALID")
+    assert y.shape.as_list() == [1, None, None, 1]
+    grad = tf.gradients(y, x)[0]
+    second = tf.gradients(tf.reduce_sum(grad * x), grad)[0]
+    with tf.Session() as session:
+        for step, want in ((1, [[9, 9], [9, 9]]), (2, [[9]])):
+            got, dx, ddy = session.run([y, grad, second], {strides: [1, step, step, 1]})
+            assert got[0, :, :, 0].tolist() == want
+            assert dx[0, :, :, 0].tolist() == [[0, 0, 0], [0, 4 if step == 1 else 1, 0], [0, 0, 0]]
+            assert ddy[0, :, :, 0].tolist() == IMAGE[0, :, :, 0].tolist()
+    with pytest.raises(ValueError, match="must specify 4 dimensions|shape"):
+        tf.raw_ops.MaxPoolV2(input=x, ksize=[2, 2], strides=[1, 1, 1, 1], padding="SAME")

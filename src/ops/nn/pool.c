@@ -54,12 +54,26 @@ static situ_status pool_shape(struct call *call) {
   return NULL;
 }
 
-static situ_status record_pool(struct call *call, const struct kernel *kernel) {
-  const int64_t n = situ_shape_count(call->out[0].shape);
+static situ_status max_shape(struct call *call) {
+  const situ_shape *x = &call->in[0].shape;
   struct window w;
-  TRY(window_pool(call, &call->in[0].shape, &w));
-  const struct sizes s = sizes_of(&w);
-  return LAUNCH(call, kernel, call->out[0].type, n, POOL_GRAIN, (double)n * (double)(w.kh * w.kw),
+  int64_t depth;
+  TRY(window_max_pool(call, x, &w, &depth));
+  if (depth <= 1) {
+    call->out[0].shape = window_shape(&w, w.n, w.oh, w.ow, depth == 1 ? w.c : SITU_ANY);
+    return NULL;
+  }
+  situ_shape *y = &call->out[0].shape;
+  *y = *x;
+  if (x->rank == 4 && x->dim[w.channel] != SITU_ANY) y->dim[w.channel] /= depth;
+  return NULL;
+}
+
+static situ_status record_pool(struct call *call, const struct kernel *kernel,
+                               const struct window *w) {
+  const int64_t n = situ_shape_count(call->out[0].shape);
+  const struct sizes s = sizes_of(w);
+  return LAUNCH(call, kernel, call->out[0].type, n, POOL_GRAIN, (double)n * (double)(w->kh * w->kw),
                 ARG_IN(call, 0), ARG_OUT(call, 0), ARG_INTS(s.dim), ARG_INTS(s.place),
                 ARG_INTS(s.step), ARG_INT(n));
 }
@@ -83,10 +97,11 @@ static situ_status find_argmax(struct call *call, const struct window *w, int32_
 
 /* Saves the argmax for gradients in the same program. */
 static situ_status record_max(struct call *call) {
-  if (!call->saves_result) return record_pool(call, &max_pool_kernel);
   struct window w;
+  int64_t depth;
   int32_t argmax;
-  TRY(window_pool(call, &call->in[0].shape, &w));
+  TRY(window_max_pool(call, &call->in[0].shape, &w, &depth));
+  if (!call->saves_result) return record_pool(call, &max_pool_kernel, &w);
   const struct sizes s = sizes_of(&w);
   const int64_t n = situ_shape_count(call->out[0].shape);
   TRY(call_save_result(call, &s, sizeof s, (size_t)(n * argmax_bytes(&w)), &argmax));
@@ -123,7 +138,11 @@ static situ_status get_argmax(struct call *call, const struct window *w, int32_t
   return find_argmax(call, w, y, *argmax);
 }
 
-static situ_status record_avg(struct call *call) { return record_pool(call, &avg_pool_kernel); }
+static situ_status record_avg(struct call *call) {
+  struct window w;
+  TRY(window_pool(call, &call->in[0].shape, &w));
+  return record_pool(call, &avg_pool_kernel, &w);
+}
 
 static situ_status need_result(const struct window *w, const situ_shape *shape, const char *what) {
   const situ_shape want = window_shape(w, w->n, w->oh, w->ow, w->c);
@@ -216,6 +235,11 @@ static struct term emit(struct gradient *g, const char *op, const struct term *i
   return gradient_emit(g, op, in, n_in, attrs, gradient_attr(g, "explicit_paddings") ? 5 : 4);
 }
 
+static struct term emit_v2(struct gradient *g, const char *op, const struct term *in, int n_in) {
+  return gradient_emit(g, op, in, n_in,
+                       ATTRS(gradient_keep(g, "padding"), gradient_keep(g, "data_format")));
+}
+
 /* Equal windows have equal results. */
 static void argmax_grad(struct gradient *g) {
   if (!term_exists(g->dy[0])) return;
@@ -226,6 +250,22 @@ static void argmax_grad(struct gradient *g) {
 
 static void max_grad(struct gradient *g) {
   g->dx[0] = emit(g, "MaxPoolGrad", TERMS(g->in[0], g->out[0], g->dy[0]));
+}
+
+/* The sizes of the windows and their strides are inputs. */
+static void max_v2_grad(struct gradient *g) {
+  g->dx[0] = emit_v2(g, "MaxPoolGradV2", TERMS(g->in[0], g->out[0], g->dy[0], g->in[1], g->in[2]));
+}
+
+static void max_grad_v2_grad(struct gradient *g) {
+  g->dx[0] = g->dx[1] = ZERO_TERM;
+  g->dx[2] =
+      emit_v2(g, "MaxPoolGradGradV2", TERMS(g->in[0], g->in[1], g->dy[0], g->in[3], g->in[4]));
+}
+
+static void max_grad_grad_v2_grad(struct gradient *g) {
+  g->dx[0] = g->dx[1] = ZERO_TERM;
+  g->dx[2] = emit_v2(g, "MaxPoolGradV2", TERMS(g->in[0], g->in[1], g->dy[0], g->in[3], g->in[4]));
 }
 
 /* Selects the gradient at the argmax of each window; the argmax does not change. */
@@ -251,6 +291,10 @@ static void avg_grad_grad(struct gradient *g) { g->dx[1] = emit(g, "AvgPool", TE
   WINDOWS                                                                       \
   "padding:{'SAME','VALID','EXPLICIT'} explicit_paddings:list(int)=[] " FORMATS \
   " T:{" TYPE_NAMES_NUMBER "}=float"
+#define V2_ATTRS "padding:{'SAME','VALID'} " FORMATS " T:{" TYPE_NAMES_NUMBER "}=float"
+#define V2_ARGS                                                  \
+  "ksize: Size of the window in each dimension of the images.\n" \
+  "strides: Stride of the window in each dimension."
 #define POOL_SAMPLE "ksize=[1,3,3,1] strides=[1,2,2,1] padding="
 #define POOL_PLANES "data_format='NCHW' ksize=[1,1,2,3] strides=[1,1,2,1] padding="
 
@@ -262,14 +306,58 @@ static const struct op_def op_defs[] = {
               "padding:{'SAME','VALID','EXPLICIT'} explicit_paddings:list(int)=[] " FORMATS,
      .doc = "2-D max pooling of a batch of images.",
      .args = "input: Images, 4-D.",
-     .samples = POOL_SAMPLE "'SAME' [2,7,8,3]; " POOL_SAMPLE "'VALID' [2,7,8,3]; " POOL_PLANES
-                            "'SAME' [2,3,5,4]; " POOL_SAMPLE "'VALID' [1,9,7,40]; " POOL_SAMPLE
-                            "'EXPLICIT' explicit_paddings=[0,0,1,0,2,1,0,0] [1,5,6,2]; " POOL_SAMPLE
-                            "'SAME' [0,4,4,1]",
+     .samples = POOL_SAMPLE
+     "'SAME' [2,7,8,3]; " POOL_SAMPLE "'VALID' [2,7,8,3]; " POOL_PLANES
+     "'SAME' [2,3,5,4]; ksize=[1,1,1,4] strides=[1,1,1,4] "
+     "padding='SAME' [2,3,2,8]; " POOL_SAMPLE "'VALID' [1,9,7,40]; " POOL_SAMPLE
+     "'EXPLICIT' explicit_paddings=[0,0,1,0,2,1,0,0] [1,5,6,2]; " POOL_SAMPLE "'SAME' [0,4,4,1]",
      .devices = GPU_FLOATING,
-     .shape = pool_shape,
+     .shape = max_shape,
      .record = record_max,
      .grad = max_grad},
+    {.name = "MaxPoolV2",
+     .inputs = "input:T ksize:int32[4] strides:int32[4]",
+     .outputs = "output:T",
+     .attrs = V2_ATTRS,
+     .doc = "2-D max pooling whose windows and strides are tensors.",
+     .args = "input: Images, 4-D.\n" V2_ARGS,
+     .samples = "padding='SAME' [2,7,8,3] [4]=1,3,3,1 [4]=1,2,2,1; padding='VALID' [2,7,8,3] "
+                "[4]=1,2,3,1 [4]=1,1,2,1; padding='VALID' [2,3,2,6] [4]=1,1,1,3 [4]=1,1,1,3",
+     .host = "ksize strides",
+     .devices = GPU_FLOATING,
+     .shape = max_shape,
+     .record = record_max,
+     .grad = max_v2_grad},
+    {.name = "MaxPoolGradV2",
+     .inputs = "orig_input:T orig_output:T grad:T ksize:int32[4] strides:int32[4]",
+     .outputs = "output:T",
+     .attrs = V2_ATTRS,
+     .doc = "The gradient of MaxPoolV2; it goes to the first maximum of each window.",
+     .args = "orig_input: Input of MaxPoolV2.\n"
+             "orig_output: Output of MaxPoolV2.\n"
+             "grad: Gradient of the output of MaxPoolV2.\n" V2_ARGS,
+     .samples = "padding='VALID' [1,3,3,1]=1,5,2,5,3,4,0,7,6 [1,2,2,1]=5,5,7,7 [1,2,2,1] "
+                "[4]=1,2,2,1 [4]=1,1,1,1",
+     .host = "ksize strides",
+     .devices = GPU_FLOATING,
+     .shape = max_grad_shape,
+     .record = record_max_grad,
+     .grad = max_grad_v2_grad},
+    {.name = "MaxPoolGradGradV2",
+     .inputs = "orig_input:T orig_output:T grad:T ksize:int32[4] strides:int32[4]",
+     .outputs = "output:T",
+     .attrs = V2_ATTRS,
+     .doc = "The gradient of MaxPoolGradV2: grad at the first maximum of each window.",
+     .args = "orig_input: Input of MaxPoolV2.\n"
+             "orig_output: Output of MaxPoolV2.\n"
+             "grad: Gradient of the output of MaxPoolGradV2.\n" V2_ARGS,
+     .samples = "padding='VALID' [1,3,3,1]=1,5,2,5,3,4,0,7,6 [1,2,2,1]=5,5,7,7 [1,3,3,1] "
+                "[4]=1,2,2,1 [4]=1,1,1,1",
+     .host = "ksize strides",
+     .devices = EVERYWHERE,
+     .shape = max_grad_grad_shape,
+     .record = record_max_grad_grad,
+     .grad = max_grad_grad_v2_grad},
     {.name = "AvgPool",
      .inputs = "value:T",
      .outputs = "output:T",

@@ -4,18 +4,42 @@
 
 #include <string.h>
 
+#include "schema/schema.h"
 #include "tensor/shape.h"
 
-/* Four integers of a list attribute; `preset` where the op has no such attribute or it is empty. */
+/* The input of this name, or -1. */
+static int find_input(const struct call *call, const char *name) {
+  for (int i = 0; i < call->n_in; i++)
+    if (strcmp(call->schema->inputs[i].name, name) == 0) return i;
+  return -1;
+}
+
+/* Reads the integers of a list attribute or of an input; *count is 0 if the op has neither. */
+static situ_status read_list(const struct call *call, const char *name,
+                             int64_t items[SITU_MAX_RANK], int64_t *count) {
+  const struct attr_value *attr = call_attr(call, name);
+  const int input = attr ? -1 : find_input(call, name);
+  int n = 0;
+  if (input >= 0) TRY(call_integers(call, input, items, &n));
+  *count = n;
+  if (!attr || attr->kind != SITU_ATTR_INTS) return NULL;
+  *count = attr->list.count;
+  for (int d = 0; d < 4 && d < *count; d++) items[d] = attr->list.items[d];
+  return NULL;
+}
+
+/* Four integers of a list attribute, or of an input: SITU_ANY if they are not known; `preset` where
+ * the op has no such argument or it is empty. */
 static situ_status read_four(const struct call *call, const char *name, int64_t preset,
                              int64_t out[4]) {
-  const struct attr_value *attr = call_attr(call, name);
-  for (int d = 0; d < 4; d++) out[d] = preset;
-  if (!attr || attr->kind != SITU_ATTR_INTS || !attr->list.count) return NULL;
-  if (attr->list.count != 4)
+  int64_t items[SITU_MAX_RANK], count;
+  TRY(read_list(call, name, items, &count));
+  for (int d = 0; d < 4; d++) out[d] = count ? SITU_ANY : preset;
+  if (!count || count == SITU_ANY) return NULL;
+  if (count != 4)
     return INVALID("The attribute %s must specify 4 dimensions, but has %lld", name,
-                   (long long)attr->list.count);
-  for (int d = 0; d < 4; d++) out[d] = attr->list.items[d];
+                   (long long)count);
+  for (int d = 0; d < 4; d++) out[d] = items[d];
   for (int d = 0; d < 4; d++)
     if (out[d] < 1)
       return INVALID("The attribute %s must be positive, but has %lld", name, (long long)out[d]);
@@ -23,7 +47,7 @@ static situ_status read_four(const struct call *call, const char *name, int64_t 
 }
 
 static situ_status only_inside(const struct window *w, const char *what, const int64_t four[4]) {
-  if (four[0] == 1 && four[w->channel] == 1) return NULL;
+  if (four[0] == SITU_ANY || (four[0] == 1 && four[w->channel] == 1)) return NULL;
   return situ_status_create(
       SITU_UNIMPLEMENTED,
       "Current implementation does not yet support %s in the batch and depth dimensions.", what);
@@ -41,7 +65,7 @@ static situ_status pad(const char *padding, int64_t size, int64_t k, int64_t str
   *before = 0;
   *count = SITU_ANY;
   if (*padding == 'E') *before = given[0];
-  if (size == SITU_ANY || k == SITU_ANY) return NULL;
+  if (size == SITU_ANY || k == SITU_ANY || stride == SITU_ANY) return NULL;
   if (*padding == 'S') {
     *count = (size + stride - 1) / stride;
     *before = max_i64(0, (*count - 1) * stride + reach - size) / 2;
@@ -81,15 +105,14 @@ static situ_status read_paddings(const struct call *call, const struct window *w
   return NULL;
 }
 
-situ_status window_plan(const struct call *call, const situ_shape *x, int64_t kh, int64_t kw,
-                        struct window *out) {
+static situ_status plan(const struct call *call, const situ_shape *x, const int64_t strides[4],
+                        int64_t kh, int64_t kw, struct window *out) {
   const bool first = is_planes(call);
   const char *padding = call_text(call, "padding");
-  int64_t strides[4], dilations[4], rows[2], cols[2];
+  int64_t dilations[4], rows[2], cols[2];
   *out = (struct window){.channel = first ? 1 : 3, .row = first ? 2 : 1, .col = first ? 3 : 2};
   if (x->rank != SITU_ANY && x->rank != 4)
     return INVALID("Shape must be rank 4 but is rank %d", x->rank);
-  TRY(read_four(call, "strides", 1, strides));
   TRY(read_four(call, call_attr(call, "rates") ? "rates" : "dilations", 1, dilations));
   TRY(only_inside(out, "strides", strides));
   TRY(only_inside(out, "dilations", dilations));
@@ -106,6 +129,13 @@ situ_status window_plan(const struct call *call, const situ_shape *x, int64_t kh
   return pad(padding, out->w, kw, out->sw, out->dw, cols, &out->left, &out->ow);
 }
 
+situ_status window_plan(const struct call *call, const situ_shape *x, int64_t kh, int64_t kw,
+                        struct window *out) {
+  int64_t strides[4];
+  TRY(read_four(call, "strides", 1, strides));
+  return plan(call, x, strides, kh, kw, out);
+}
+
 /* Fails if a window contains only padding. */
 static situ_status pad_less(const char *side, int64_t padding, int64_t window) {
   if (padding < window) return NULL;
@@ -113,17 +143,62 @@ static situ_status pad_less(const char *side, int64_t padding, int64_t window) {
                  (long long)padding, (long long)window);
 }
 
+static situ_status check_paddings(const struct call *call, const struct window *w) {
+  int64_t rows[2], cols[2];
+  TRY(read_paddings(call, w, rows, cols));
+  TRY(pad_less("Top", rows[0], w->kh));
+  TRY(pad_less("Bottom", rows[1], w->kh));
+  TRY(pad_less("Left", cols[0], w->kw));
+  return pad_less("Right", cols[1], w->kw);
+}
+
+static situ_status unsupported(const char *what) {
+  return situ_status_create(SITU_UNIMPLEMENTED, "%s", what);
+}
+
+/* Makes the window one over `depth` channels: these become rows, and the pixels become images, each
+ * of one column. NHWC images have the same order of elements either way. */
+static situ_status across_channels(const struct call *call, int64_t depth, int64_t stride,
+                                   struct window *w) {
+  if (w->kh != 1 || w->kw != 1)
+    return unsupported(
+        "MaxPooling supports exactly one of pooling across depth or pooling across width/height.");
+  if (is_planes(call)) return unsupported("Depthwise max pooling needs the data format NHWC");
+  if (w->c % depth)
+    return unsupported(
+        "Depthwise max pooling requires the depth window to evenly divide the input depth");
+  if (stride != depth)
+    return unsupported("Depthwise max pooling requires the depth window to equal the depth stride");
+  w->n *= w->h * w->w;
+  w->h = w->c;
+  w->kh = w->sh = depth;
+  w->oh = w->c / depth;
+  w->w = w->ow = w->c = w->sw = 1;
+  w->top = w->left = 0;
+  return NULL;
+}
+
 situ_status window_pool(const struct call *call, const situ_shape *x, struct window *out) {
-  const bool first = is_planes(call);
-  int64_t size[4], rows[2], cols[2];
+  const int row = is_planes(call) ? 2 : 1;
+  int64_t size[4];
   TRY(read_four(call, "ksize", 1, size));
-  TRY(window_plan(call, x, size[first ? 2 : 1], size[first ? 3 : 2], out));
-  TRY(read_paddings(call, out, rows, cols));
-  TRY(pad_less("Top", rows[0], out->kh));
-  TRY(pad_less("Bottom", rows[1], out->kh));
-  TRY(pad_less("Left", cols[0], out->kw));
-  TRY(pad_less("Right", cols[1], out->kw));
+  TRY(window_plan(call, x, size[row], size[row + 1], out));
+  if (!call->building) TRY(check_paddings(call, out));
   return only_inside(out, "windows", size);
+}
+
+situ_status window_max_pool(const struct call *call, const situ_shape *x, struct window *out,
+                            int64_t *depth) {
+  const int row = is_planes(call) ? 2 : 1, channel = is_planes(call) ? 1 : 3;
+  int64_t size[4], strides[4];
+  TRY(read_four(call, "ksize", 1, size));
+  *depth = size[channel];
+  if (*depth == 1 || *depth == SITU_ANY) return window_pool(call, x, out);
+  TRY(read_four(call, "strides", 1, strides));
+  const int64_t stride = strides[channel];
+  strides[channel] = 1;
+  TRY(plan(call, x, strides, size[row], size[row + 1], out));
+  return call->building ? NULL : across_channels(call, *depth, stride, out);
 }
 
 situ_shape window_shape(const struct window *window, int64_t n, int64_t h, int64_t w, int64_t c) {

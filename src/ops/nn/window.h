@@ -17,13 +17,19 @@ struct window {
 };
 
 /* Reads the attributes "strides", "padding", "data_format", and, where the op has them, "dilations"
- * or "rates" and "explicit_paddings", for images of shape x under windows of kh x kw. */
+ * or "rates" and "explicit_paddings", for images of shape x under windows of kh x kw. Strides may
+ * be an input. */
 situ_status window_plan(const struct call *call, const situ_shape *x, int64_t kh, int64_t kw,
                         struct window *out) SITU_MUST_USE;
 
-/* The same with the attribute "ksize" for the size of the window, as pooling has it. */
+/* The same with the attribute or input "ksize" for the size of the window, as pooling has it. */
 situ_status window_pool(const struct call *call, const situ_shape *x,
                         struct window *out) SITU_MUST_USE;
+
+/* As window_pool; the window may instead cover `depth` channels of one pixel. Unless the graph is
+ * being built, the channels then are the rows of images of one column. */
+situ_status window_max_pool(const struct call *call, const situ_shape *x, struct window *out,
+                            int64_t *depth) SITU_MUST_USE;
 
 /* A shape of images in the window's layout. */
 situ_shape window_shape(const struct window *window, int64_t n, int64_t h, int64_t w, int64_t c);

@@ -7,11 +7,10 @@ from __future__ import annotations
 from situ._src.framework import tensor_shape
 from situ._src.framework.api import OPS, export
 from situ._src.framework.graph import scope
-from situ._src.framework.keywords import unsupported, with_order
+from situ._src.framework.keywords import with_order
 from situ._src.framework.scopes import colocate_with_variable
 from situ._src.ops import sparse_layout, sparse_ops
 from situ._src.ops.array_ops import cast, constant, convert_to_tensor, gather, op
-from situ._src.ops.gather_ops import increasing_ids
 from situ._src.ops.ragged_tensor import RaggedTensor
 from situ._src.ops.sparse_combine_ops import sparse_fill_empty_rows
 from situ._src.ops.sparse_ops import SparseTensor
@@ -28,8 +27,8 @@ def _segment_count(ids):
     return op("Add", last, constant(1, ids.dtype))
 
 
-def _segment_reduction(power):
-    """Returns a function that gathers rows, sums them by segment and divides by count ** power."""
+def _segment_reduction(op_name):
+    """Returns the function of an op that gathers rows and reduces them by segment."""
 
     def reduce(
         data: TensorLike,
@@ -39,24 +38,35 @@ def _segment_reduction(power):
         num_segments: TensorLike = None,
         sparse_gradient: bool = False,
     ) -> Tensor:
-        """Gathers rows of `data` by `indices` and reduces the rows of each segment."""
-        unsupported("sparse.segment", sparse_gradient=(sparse_gradient, False))
-        with scope(name, "SparseSegment") as full:
-            rows = op("GatherV2", convert_to_tensor(data), convert_to_tensor(indices), 0)
-            ids, count = increasing_ids(segment_ids)
-            num_segments = count if num_segments is None else num_segments
-            total = op("UnsortedSegmentSum", rows, ids, num_segments)
-            if not power:
-                return op("Identity", total, name=full)
-            ones = op("UnsortedSegmentSum", op("OnesLike", rows), ids, num_segments)
-            count = op("Maximum", ones, op("OnesLike", ones))
-            return op("RealDiv", total, count if power == 1 else op("Sqrt", count), name=full)
+        """Gathers rows of `data` by `indices` and reduces the rows of each segment.
+
+        Args:
+          data: A tensor.
+          indices: A 1-D integer tensor of rows of `data`.
+          segment_ids: A 1-D integer tensor with the segment of each of them, sorted.
+          name: A name for the operation (optional).
+          num_segments: The number of segments; by default one more than the last id.
+          sparse_gradient: Whether the gradient of `data` is `tf.IndexedSlices`.
+
+        Returns:
+          A tensor with one row per segment; empty segments are 0.
+        """
+        inputs = [data, indices, segment_ids]
+        if num_segments is None:
+            return op(op_name, *inputs, sparse_gradient=sparse_gradient, name=name)
+        return op(
+            op_name + "WithNumSegments",
+            *inputs,
+            num_segments,
+            sparse_gradient=sparse_gradient,
+            name=name,
+        )
 
     return reduce
 
 
-for _name, _power in (("sum", 0), ("mean", 1), ("sqrt_n", 0.5)):
-    _reduce = _segment_reduction(_power)
+for _name, _op_name in (("sum", "Sum"), ("mean", "Mean"), ("sqrt_n", "SqrtN")):
+    _reduce = _segment_reduction("SparseSegment" + _op_name)
     export("sparse.segment_" + _name, v1="sparse_segment_" + _name)(_reduce)
     export(v2="sparse.segment_" + _name)(
         with_order(

@@ -11,7 +11,6 @@ from situ._src.framework.graph import scope
 from situ._src.framework.keywords import with_order
 from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
 from situ._src.ops.array_ops import shape as shape_op
-from situ._src.ops.check_ops import checked
 from situ._src.ops.composite_dispatch import ragged_version
 from situ._src.variables.resource_variable import ResourceVariable
 
@@ -121,57 +120,6 @@ for _update in ("Update", "Add", "Sub"):
     _scatter("ScatterNd" + _update, "scatter_nd_" + _update.lower())
 
 
-def increasing_ids(segment_ids):
-    """Returns (segment ids, number of segments); fails if the ids decrease."""
-    ids = convert_to_tensor(segment_ids, name="segment_ids")
-    end = op("StridedSlice", ids, [-1], [0], [1], end_mask=1)
-    last = OPS["Max"](op("ConcatV2", [end, constant([-1], ids.dtype)], 0), 0)
-    before = op(
-        "ConcatV2",
-        [constant([0], ids.dtype), op("StridedSlice", ids, [0], [-1], [1], begin_mask=1)],
-        0,
-    )
-    zero = constant(0, ids.dtype)
-    ids = checked(ids, op("GreaterEqual", end, zero), "segment ids must be >= 0")
-    first = op("StridedSlice", ids, [0], [1], [1])
-    ids = checked(ids, op("GreaterEqual", first, zero), "segment ids must not be negative")
-    size = op("Reshape", op("Size", ids), [1])
-    rising = op("LessEqual", op("Slice", before, [0], size), ids)
-    ids = checked(ids, rising, "segment ids are not increasing")
-    return ids, op("Add", last, constant(1, ids.dtype))
-
-
-def _segments(op_name):
-    def segment(data: TensorLike, segment_ids: TensorLike, name: str | None = None) -> Tensor:
-        """Reduces the rows of each segment.
-
-        Args:
-          data: A tensor.
-          segment_ids: A 1-D integer tensor with the segment of each row, sorted.
-          name: A name for the operation (optional).
-
-        Returns:
-          A tensor with one row per segment.
-        """
-        ids, count = increasing_ids(segment_ids)
-        data = convert_to_tensor(data)
-        if op_name[-3:] not in ("Max", "Min"):
-            return op(op_name, data, ids, count, name=name)
-        with scope(name, "Segment" + op_name[-3:]) as full:  # an empty segment gives 0
-            result = op(op_name, data, ids, count)
-            counts = op("UnsortedSegmentSum", op("OnesLike", data), ids, count)
-            zeros = op("ZerosLike", result)
-            return op("SelectV2", op("Greater", counts, zeros), result, zeros, name=full)
-
-    return segment
-
-
-for _reduction in ("sum", "prod", "max", "min"):
-    export("math.segment_" + _reduction, v1="segment_" + _reduction)(
-        _segments("UnsortedSegment" + _reduction.capitalize())
-    )
-
-
 @export("math.unsorted_segment_mean", v1="unsorted_segment_mean")
 @ragged_version("ragged_math", "segment_mean")
 def unsorted_segment_mean(
@@ -193,19 +141,8 @@ def unsorted_segment_mean(
         ones = op("OnesLike", data)
         count = op("UnsortedSegmentSum", ones, segment_ids, num_segments)
         total = op("UnsortedSegmentSum", data, segment_ids, num_segments)
-        return op("RealDiv", total, op("Maximum", count, op("OnesLike", count)), name=full)
-
-
-@export("math.segment_mean", v1="segment_mean")
-def segment_mean(data: TensorLike, segment_ids: TensorLike, name: str | None = None) -> Tensor:
-    """Computes the mean of the rows of each segment; `segment_ids` must be sorted.
-
-    Args:
-      data: A tensor.
-      segment_ids: An integer tensor with the segment of each row, in ascending order.
-      name: A name for the operation (optional).
-    """
-    return unsorted_segment_mean(data, *increasing_ids(segment_ids), name)
+        mean = total / op("Maximum", count, op("OnesLike", count))
+        return op("Identity", mean, name=full)
 
 
 @export("math.unsorted_segment_sqrt_n", v1="unsorted_segment_sqrt_n")
