@@ -120,6 +120,15 @@ def max_pool_grad_grad(attrs, x, y, dx):
     return back(attrs, dy)
 
 
+def sized(function):
+    """The form of a pooling function whose last two inputs are the windows and their strides."""
+    def run(attrs, *inputs):
+        *tensors, size, strides = inputs
+        numbers = {"ksize": [int(k) for k in size], "strides": [int(k) for k in strides]}
+        return function({**attrs, **numbers, "explicit_paddings": []}, *tensors)
+    return run
+
+
 def avg_pool_grad(attrs, shape, dy):
     dx = last(attrs, np.zeros(tuple(shape)))
     for result, inside in pool_window(attrs, dx.shape).pixels():
@@ -255,6 +264,8 @@ NN = {
     "SoftmaxCrossEntropyWithLogits": cross_entropy,
     "SparseSoftmaxCrossEntropyWithLogits": sparse_cross_entropy, "BiasAddGrad": bias_add_grad,
     "MaxPool": pool(np.max), "AvgPool": pool(np.mean), "MaxPoolGrad": max_pool_grad,
+    "MaxPoolV2": sized(pool(np.max)), "MaxPoolGradV2": sized(max_pool_grad),
+    "MaxPoolGradGradV2": sized(max_pool_grad_grad),
     "MaxPoolGradGrad": max_pool_grad_grad, "MaxPoolWithArgmax": max_pool_argmax,
     "Dilation2D": dilation, "Dilation2DBackpropInput": dilation_gradient(0),
     "Dilation2DBackpropFilter": dilation_gradient(1),

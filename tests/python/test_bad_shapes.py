@@ -57,7 +57,7 @@ CASES = [
     ("tf.cumsum(f(3), axis=2)", "Cumsum", "[3], []"),
     ("tf.linalg.inv(f(2, 3))", "MatrixInverse", "[2,3]"),
     ("tf.linalg.set_diag(f(2, 3), f(3))", "MatrixSetDiag", "[2,3], [3]"),
-    ("tf.math.segment_sum(f(3, 2), [0, 1])", "UnsortedSegmentSum", "[3,2], [2], []"),
+    ("tf.math.unsorted_segment_sum(f(3, 2), [0, 1], 2)", "UnsortedSegmentSum", "[3,2], [2], []"),
     ("tf.broadcast_to(f(3), [2, 4])", "BroadcastTo", "[3], [2]"),
     ("tf.reverse(f(3), [2])", "ReverseV2", "[3], [1]"),
     ("tf.clip_by_value(f(3), f(2), f(3))", "ClipByValue", "[3], [2], [3]"),

@@ -270,3 +270,30 @@ def test_half():
     assert q.dtype == tf.float16 and numpy.allclose(q.numpy() @ r.numpy(), a, atol=1e-2)
     with pytest.raises((tf.errors.InvalidArgumentError, tf.errors.NotFoundError)):
         tf.linalg.svd(a)  # no kernel, as in TensorFlow
+
+
+def test_gradients_of_tridiagonal_systems_of_unknown_rank():
+    diagonals, rhs = random("float64", 2, 3, 4) + 3, random("float64", 2, 4, 2, seed=1)
+    weights = random("float64", 2, 4, 2, seed=2)
+
+    def gradients(a, b):
+        with tf.GradientTape() as tape:
+            tape.watch([a, b])
+            product = tf.linalg.tridiagonal_matmul(a, b)
+            loss = tf.reduce_sum(tf.linalg.tridiagonal_solve(a, product * product) * weights)
+        return tape.gradient(loss, [a, b])
+
+    want = gradients(tf.constant(diagonals), tf.constant(rhs))
+    unknown = [tf.TensorSpec(None, tf.float64)] * 2
+    for a, b in zip(tf.function(gradients, input_signature=unknown)(diagonals, rhs), want):
+        numpy.testing.assert_allclose(a, b)
+
+
+def test_transposed_right_hand_sides():
+    diagonals, rhs = random("complex128", 2, 3, 4) + 3, random("complex128", 2, 2, 4, seed=1)
+    for conjugate in (False, True):
+        got = tf.linalg.tridiagonal_solve(
+            diagonals, rhs, transpose_rhs=True, conjugate_rhs=conjugate
+        )
+        moved = numpy.swapaxes(rhs.conj() if conjugate else rhs, 1, 2)
+        numpy.testing.assert_allclose(got, tf.linalg.tridiagonal_solve(diagonals, moved))

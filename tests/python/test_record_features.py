@@ -126,6 +126,8 @@ def test_json_records():
 def test_padded_raw_bytes():
     padded = io.decode_raw(tf.constant([b"ab", b"abcdef"]), tf.uint8, fixed_length=4)
     assert padded.numpy().tolist() == [[97, 98, 0, 0], [97, 98, 99, 100]]
+    swapped = io.decode_raw([b"?\x80\x00\x00@\x00\x00\x00"], tf.complex64, little_endian=False)
+    assert swapped.numpy().tolist() == [[1 + 2j]]
     big = io.decode_raw([b"\x01\x23"], tf.int32, little_endian=False, fixed_length=4)
     assert big.numpy() == np.array([[0x01230000]])
     with pytest.raises((ValueError, tf.errors.InvalidArgumentError), match="must be a multiple"):

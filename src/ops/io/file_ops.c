@@ -10,6 +10,7 @@
 #include "ops/io/file_ops.h"
 #include "ops/ops.h"
 #include "tensor/tensor.h"
+#include "tensor/type.h"
 
 bool file_crc_matches(const char *data, size_t bytes, const char *crc) {
   const uint32_t sum = crc32_castagnoli(data, bytes);
@@ -86,7 +87,9 @@ static situ_status decode_raw_shape(struct call *call) {
   return NULL;
 }
 
-static void swap_bytes(char *data, size_t bytes, size_t size) {
+/* Reverses the bytes of each number; complex elements have two. */
+static void swap_bytes(char *data, size_t bytes, situ_type type) {
+  const size_t size = situ_type_size(type_real(type));
   for (char *at = data; at < data + bytes; at += size)
     for (size_t i = 0; i < size / 2; i++) {
       const char c = at[i];
@@ -117,7 +120,8 @@ static situ_status compute_decode_raw(struct compute *compute) {
           (long long)i, text.length, length);
     if (length) memcpy((char *)data + (size_t)i * length, text.data, length);
   }
-  if (!call_bool(compute->call, "little_endian")) swap_bytes(data, (size_t)n * length, size);
+  if (!call_bool(compute->call, "little_endian"))
+    swap_bytes(data, (size_t)n * length, compute->call->out[0].type);
   return NULL;
 }
 
@@ -161,7 +165,8 @@ static situ_status compute_padded_raw(struct compute *compute) {
     const size_t used = text.length < (size_t)length ? text.length : (size_t)length;
     if (used) memcpy((char *)data + i * length, text.data, used);
   }
-  if (!call_bool(compute->call, "little_endian")) swap_bytes(data, (size_t)(n * length), size);
+  if (!call_bool(compute->call, "little_endian"))
+    swap_bytes(data, (size_t)(n * length), call_type(compute->call, "out_type"));
   return NULL;
 }
 

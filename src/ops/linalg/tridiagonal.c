@@ -144,24 +144,26 @@ static struct term conjugate(struct gradient *g, struct term a) {
   return type_is_complex(gradient_type(g, a)) ? OP(g, "Conj", a) : a;
 }
 
-/* Shifts a tensor of a rank along an axis by `by` elements and fills with zeros. */
-static struct term shift(struct gradient *g, struct term x, int rank, int axis, int64_t by) {
-  int64_t pads[2 * SITU_MAX_RANK] = {0}, at[SITU_MAX_RANK] = {0};
-  pads[2 * axis + (by < 0)] = by < 0 ? -by : by;
-  if (by < 0) at[axis] = -by;
-  const struct term padding = OP(g, "Reshape", gradient_ints(g, pads, 2 * rank),
-                                 gradient_ints(g, (const int64_t[]){rank, 2}, 2));
-  return OP(g, "Slice", OP(g, "Pad", x, padding), gradient_ints(g, at, rank),
-            gradient_shape_of(g, x));
+/* Elements begin ... end - 1 of axis -2 or -1; an end of 0 is that of the axis. */
+static struct term slice_axis(struct gradient *g, struct term x, int axis, int64_t begin,
+                              int64_t end) {
+  const int n = 1 - axis; /* the ellipsis, the axis and the axes behind it */
+  const int64_t first[] = {0, begin, 0}, ones[] = {1, 1, 1};
+  const int64_t last[] = {0, end, 0};
+  return gradient_emit(
+      g, "StridedSlice",
+      TERMS(x, gradient_ints(g, first, n), gradient_ints(g, last, n), gradient_ints(g, ones, n)),
+      ATTRS(situ_attr_int("ellipsis_mask", 1), situ_attr_int("begin_mask", 4),
+            situ_attr_int("end_mask", end ? 4 : 6)));
 }
 
-static bool rank_known(struct gradient *g, struct term x, int *rank) {
-  *rank = gradient_shape(g, x).rank;
-  if (*rank != SITU_ANY) return true;
-  gradient_fail(g, situ_status_create(SITU_UNIMPLEMENTED,
-                                      "The gradient of tridiagonal and banded matrices needs a "
-                                      "known rank."));
-  return false;
+/* Shifts a tensor along axis -2 or -1 by `by` elements, not 0, and fills with zeros. */
+static struct term shift(struct gradient *g, struct term x, int axis, int64_t by) {
+  const int64_t size = by < 0 ? -by : by;
+  const struct term none = gradient_zeros(g, slice_axis(g, x, axis, 0, size));
+  const struct term rest =
+      by < 0 ? slice_axis(g, x, axis, size, 0) : slice_axis(g, x, axis, 0, -size);
+  return OP(g, "ConcatV2", by < 0 ? rest : none, by < 0 ? none : rest, gradient_int(g, axis));
 }
 
 static struct term sum_last(struct gradient *g, struct term x) {
@@ -169,41 +171,33 @@ static struct term sum_last(struct gradient *g, struct term x) {
 }
 
 static void matmul_grad(struct gradient *g) {
-  int rank;
-  if (!rank_known(g, g->in[3], &rank)) return;
   const struct term dy = g->dy[0], x = conjugate(g, g->in[3]), before = gradient_int(g, -2);
-  const struct term moved[] = {shift(g, x, rank, rank - 2, -1), x, shift(g, x, rank, rank - 2, 1)};
+  const struct term moved[] = {shift(g, x, -2, -1), x, shift(g, x, -2, 1)};
   struct term scaled[3];
   for (int i = 0; i < 3; i++) {
     g->dx[i] = OP(g, "ExpandDims", sum_last(g, OP(g, "Mul", moved[i], dy)), before);
     scaled[i] = OP(g, "Mul", dense_adjoint(g, g->in[i]), dy);
   }
-  const struct term sum = OP(g, "Add", shift(g, scaled[0], rank, rank - 2, 1), scaled[1]);
-  g->dx[3] = OP(g, "Add", sum, shift(g, scaled[2], rank, rank - 2, -1));
+  const struct term sum = OP(g, "Add", shift(g, scaled[0], -2, 1), scaled[1]);
+  g->dx[3] = OP(g, "Add", sum, shift(g, scaled[2], -2, -1));
 }
 
 /* Row `row` of matrices: [..., 1, n]. */
-static struct term row_of(struct gradient *g, struct term x, int rank, int64_t row) {
-  int64_t at[SITU_MAX_RANK] = {0}, size[SITU_MAX_RANK];
-  for (int d = 0; d < rank; d++) size[d] = -1;
-  at[rank - 2] = row;
-  size[rank - 2] = 1;
-  return OP(g, "Slice", x, gradient_ints(g, at, rank), gradient_ints(g, size, rank));
+static struct term row_of(struct gradient *g, struct term x, int64_t row) {
+  return slice_axis(g, x, -2, row, row + 1);
 }
 
 static void solve_grad(struct gradient *g) {
-  int rank;
-  if (!rank_known(g, g->in[0], &rank)) return;
   const struct term a = conjugate(g, g->in[0]), before = gradient_int(g, -2);
-  const struct term super = shift(g, row_of(g, a, rank, 2), rank, rank - 1, -1);
-  const struct term sub = shift(g, row_of(g, a, rank, 0), rank, rank - 1, 1);
+  const struct term super = shift(g, row_of(g, a, 2), -1, -1);
+  const struct term sub = shift(g, row_of(g, a, 0), -1, 1);
   const struct term adjoint =
-      gradient_emit(g, "ConcatV2", TERMS(super, row_of(g, a, rank, 1), sub, before), NO_ATTRS);
+      gradient_emit(g, "ConcatV2", TERMS(super, row_of(g, a, 1), sub, before), NO_ATTRS);
   const struct term db = gradient_emit(
       g, "TridiagonalSolve", TERMS(adjoint, g->dy[0]),
       ATTRS(gradient_keep(g, "partial_pivoting"), gradient_keep(g, "perturb_singular")));
   const struct term x = conjugate(g, g->out[0]);
-  const struct term moved[] = {shift(g, x, rank, rank - 2, -1), x, shift(g, x, rank, rank - 2, 1)};
+  const struct term moved[] = {shift(g, x, -2, -1), x, shift(g, x, -2, 1)};
   struct term parts[3];
   for (int i = 0; i < 3; i++)
     parts[i] = OP(g, "ExpandDims", sum_last(g, OP(g, "Mul", db, moved[i])), before);
@@ -216,9 +210,7 @@ static void solve_grad(struct gradient *g) {
 static void banded_grad(struct gradient *g) {
   const bool adjoint = gradient_bool(g, "adjoint"), lower = gradient_bool(g, "lower");
   const situ_shape shape = gradient_shape(g, g->in[0]);
-  int rank;
-  if (!rank_known(g, g->in[0], &rank) || !rank_known(g, g->out[0], &rank)) return;
-  const int64_t bands = shape.dim[shape.rank - 2];
+  const int64_t bands = shape.rank == SITU_ANY ? SITU_ANY : shape.dim[shape.rank - 2];
   if (bands == SITU_ANY || bands > SITU_MAX_RANK * 8) {
     gradient_fail(g,
                   situ_status_create(SITU_UNIMPLEMENTED,
@@ -235,7 +227,7 @@ static void banded_grad(struct gradient *g) {
   struct term parts[SITU_MAX_RANK * 8 + 1];
   for (int64_t i = 0; i < bands; i++) {
     const int64_t off = lower ? i : bands - 1 - i;
-    const struct term moved = off ? shift(g, right, rank, rank - 2, lower ? off : -off) : right;
+    const struct term moved = off ? shift(g, right, -2, lower ? off : -off) : right;
     parts[i] = OP(g, "ExpandDims", sum_last(g, OP(g, "Mul", left, moved)), gradient_int(g, -2));
   }
   parts[bands] = gradient_int(g, -2);

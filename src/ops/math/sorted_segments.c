@@ -345,9 +345,6 @@ SPARSE_GRADS(sqrt_n, "SqrtN", BY_ROOT)
     .outputs = "output:T", .attrs = "T:{" types "} Tindices:{int32 int64}",                        \
     .python = "math.segment_" #word " segment_" #word,                                             \
     .doc = text " of the rows of each segment.", .args = SEGMENT_ARGS empty ".",                   \
-    .samples =                                                                                     \
-        "[5,2] [5]=0,0,1,3,3; Tindices=int64 [2] [2]=1,1; "                                        \
-        "T=int32 [4,3] [4]=0,0,0,2; [0,2] [0]=",                                                   \
     .devices = EVERYWHERE, .shape = segments_shape, .grad = word##_grad, .compute = compute_##word \
   }
 
@@ -369,7 +366,6 @@ SPARSE_GRADS(sqrt_n, "SqrtN", BY_ROOT)
    .attrs = "T:{" types "} " SPARSE_TYPES " sparse_gradient:bool=false",                      \
    .doc = text " of chosen rows by segment.",                                                 \
    .args = SPARSE_ARGS,                                                                       \
-   .samples = "[4,2] [3]=3,0,3 [3]=0,0,2; Tidx=int64 Tsegmentids=int64 [4] [2]=1,2 [2]=0,1",  \
    .devices = EVERYWHERE,                                                                     \
    .shape = segments_shape,                                                                   \
    .grad = sparse_##word##_grad,                                                              \
@@ -381,7 +377,6 @@ SPARSE_GRADS(sqrt_n, "SqrtN", BY_ROOT)
                 " Tnumsegments:{int32 int64}=int32 sparse_gradient:bool=false",               \
        .doc = text " of chosen rows by segment, with the number of segments.",                \
        .args = SPARSE_ARGS "\nnum_segments: Number of segments, a scalar.",                   \
-       .samples = "[4,2] [3]=3,0,3 [3]=0,0,2 []=4",                                           \
        .devices = EVERYWHERE,                                                                 \
        .shape = with_number_shape,                                                            \
        .grad = sparse_##word##_grad,                                                          \
@@ -395,8 +390,8 @@ SPARSE_GRADS(sqrt_n, "SqrtN", BY_ROOT)
             ".\n"                                                                             \
             "indices: Its indices.\nsegment_ids: Its segment ids.\n"                          \
             "output_dim0: Number of rows of its data.",                                       \
-    .samples = "[3,2] [3]=3,0,3 [3]=0,0,2 []=4", .devices = EVERYWHERE,                       \
-    .shape = sparse_grad_shape, .grad = word##_grad_grad, .compute = compute_##word##_grad    \
+    .devices = EVERYWHERE, .shape = sparse_grad_shape, .grad = word##_grad_grad,              \
+    .compute = compute_##word##_grad                                                          \
   }
 
 static const struct op_def op_defs[] = {

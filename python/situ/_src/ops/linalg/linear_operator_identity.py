@@ -88,7 +88,12 @@ class _Sized(LinearOperator):
         if self._batch == []:
             return x
         batch = named("broadcast_dynamic_shape")(self.batch_shape_tensor(), shape_of(x)[:-2])
-        return op("BroadcastTo", x, join_shapes(batch, shape_of(x)[-2:]))
+        result = op("BroadcastTo", x, join_shapes(batch, shape_of(x)[-2:]))
+        shape = TensorShape(x.shape)
+        if shape.ndims is not None and hasattr(result, "set_shape"):
+            batch_shape = named("broadcast_static_shape")(self.batch_shape, shape[:-2])
+            result.set_shape(batch_shape + shape[-2:])
+        return result
 
     def _filled(self, value, dimensions):
         shape = self.batch_shape_tensor()

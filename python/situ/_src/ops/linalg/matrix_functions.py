@@ -238,7 +238,7 @@ def tridiagonal_solve(
             rhs = named("linalg.matrix_transpose")(rhs)
         if conjugate_rhs:
             rhs = named("math.conj")(rhs)
-        left, right = diagonals.shape.as_list()[-1], rhs.shape.as_list()[-2]
+        left, right = last_sizes(diagonals.shape, 1)[0], last_sizes(rhs.shape, 2)[0]
         if left is not None and right is not None and left != right:
             raise ValueError(
                 "Expected number of left-hand sided and right-hand sides to be equal, got "
@@ -251,9 +251,7 @@ def tridiagonal_solve(
             partial_pivoting=partial_pivoting,
             perturb_singular=perturb_singular,
         )
-        if vector:
-            return op("Squeeze", result, squeeze_dims=[-1])
-        return named("linalg.matrix_transpose")(result) if transpose_rhs else result
+        return op("Squeeze", result, squeeze_dims=[-1]) if vector else result
 
 
 @export("linalg.tridiagonal_matmul")

@@ -57,6 +57,28 @@ def _padding(padding):
     return {"padding": "EXPLICIT", "explicit_paddings": flat}
 
 
+def merge_batch_dims(input, inner_rank, function):
+    """Calls a function of a tensor whose first dimensions, but for the last `inner_rank`, are
+    merged to one; splits that of the result again."""
+    x = convert_to_tensor(input)
+    shape = tensor_shape.as_shape(x.shape)
+    if shape.ndims is None or shape.ndims <= inner_rank + 1:
+        return function(x)
+    count = shape.ndims - inner_rank
+    inner = [-1 if d is None else d for d in shape.as_list()[count:]]
+    if inner.count(-1):
+        inner = op("StridedSlice", op("Shape", x), [count], [0], [1], end_mask=1)
+        y = function(op("Reshape", x, op("ConcatV2", [[-1], inner], 0)))
+    else:
+        y = function(op("Reshape", x, [-1, *inner]))
+    batch = op("StridedSlice", op("Shape", x), [0], [count], [1], begin_mask=1)
+    rest = op("StridedSlice", op("Shape", y), [1], [0], [1], end_mask=1)
+    result = op("Reshape", y, op("ConcatV2", [batch, rest], 0))
+    if hasattr(result, "set_shape"):
+        result.set_shape(shape.as_list()[:count] + tensor_shape.as_shape(y.shape).as_list()[1:])
+    return result
+
+
 def _conv(op_name, *inputs, strides, padding, data_format, dilations, name):
     kind = layout(data_format)
     return op(
@@ -85,7 +107,8 @@ def conv2d(
     """Computes a 2-D convolution.
 
     Args:
-      input: A tensor of shape [batch, height, width, channels], or NCHW.
+      input: A tensor of shape [batch, height, width, channels], or NCHW; there may be several
+        batch dimensions.
       filter: A tensor of shape [height, width, in_channels, out_channels].
       strides: One, two or four integers.
       padding: "SAME", "VALID" or a list of four pairs of explicit paddings.
@@ -99,15 +122,19 @@ def conv2d(
       A tensor of the type of `input`.
     """
     del use_cudnn_on_gpu  # situ has kernels of its own
-    return _conv(
-        "Conv2D",
+    return merge_batch_dims(
         input,
-        filters if filter is None else filter,
-        strides=strides,
-        padding=padding,
-        data_format=data_format,
-        dilations=dilations,
-        name=name,
+        3,
+        lambda x: _conv(
+            "Conv2D",
+            x,
+            filters if filter is None else filter,
+            strides=strides,
+            padding=padding,
+            data_format=data_format,
+            dilations=dilations,
+            name=name,
+        ),
     )
 
 
@@ -124,7 +151,8 @@ def conv2d_v2(
     """Computes a 2-D convolution.
 
     Args:
-      input: A tensor of shape [batch, height, width, channels], or NCHW.
+      input: A tensor of shape [batch, height, width, channels], or NCHW; there may be several
+        batch dimensions.
       filters: A tensor of shape [height, width, in_channels, out_channels].
       strides: One, two or four integers.
       padding: "SAME", "VALID" or a list of four pairs of explicit paddings.
@@ -307,7 +335,8 @@ def conv1d(
     """Computes a 1-D convolution.
 
     Args:
-      value: A tensor of shape [batch, width, channels], or NCW.
+      value: A tensor of shape [batch, width, channels], or NCW; there may be several batch
+        dimensions.
       filters: A tensor of shape [width, in_channels, out_channels].
       stride: An integer.
       padding: "SAME" or "VALID".
@@ -330,14 +359,12 @@ def conv1d(
             else int(number or 1)
         )
 
-    with scope(name, "conv1d"):
+    def convolve(signals):
         channels_first = data_format in ("NCW", "NCHW", "channels_first")
         axis, kind = (2, "NCHW") if channels_first else (1, "NHWC")
-        images = op("ExpandDims", convert_to_tensor(input if value is None else value), axis)
-        filters_2d = op("ExpandDims", convert_to_tensor(filters), 0)
         result = conv2d(
-            images,
-            filters_2d,
+            op("ExpandDims", signals, axis),
+            op("ExpandDims", convert_to_tensor(filters), 0),
             expand_2d([1, to_int(stride)], kind),
             padding,
             True,
@@ -345,6 +372,9 @@ def conv1d(
             expand_2d([1, to_int(dilations)], kind),
         )
         return op("Squeeze", result, squeeze_dims=[axis])
+
+    with scope(name, "conv1d"):
+        return merge_batch_dims(input if value is None else value, 2, convolve)
 
 
 @export(v2="nn.conv1d")

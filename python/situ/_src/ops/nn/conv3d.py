@@ -8,12 +8,19 @@ from __future__ import annotations
 
 import numpy
 
+from situ._src.framework import errors, tensor_shape
 from situ._src.framework.api import export
 from situ._src.framework.graph import scope
 from situ._src.framework.keywords import unsupported
 from situ._src.ops.array_ops import convert_to_tensor, op
 from situ._src.ops.array_ops import shape as shape_op
-from situ._src.ops.nn.conv import conv2d, conv2d_transpose, to_list
+from situ._src.ops.nn.conv import (
+    conv2d,
+    conv2d_backprop_filter,
+    conv2d_transpose,
+    merge_batch_dims,
+    to_list,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing takes long to import
@@ -126,7 +133,8 @@ def conv3d(
     """Computes a 3-D convolution.
 
     Args:
-      input: A tensor of shape [batch, depth, height, width, channels], or NCDHW.
+      input: A tensor of shape [batch, depth, height, width, channels], or NCDHW; there may be
+        several batch dimensions.
       filters: A tensor of shape [depth, height, width, in_channels, out_channels].
       strides: One, three or five integers.
       padding: "SAME" or "VALID".
@@ -136,28 +144,101 @@ def conv3d(
 
     Returns:
       A tensor of the type of `input`.
+
+    Raises:
+      InvalidArgumentError: If the filter is empty.
     """
     with scope(name, "Conv3D"):
-        first, filters = _is_first(data_format), convert_to_tensor(filters)
-        x = channels_last(input, first)
-        depth, (sd, *strides) = _depth(x), expand_3d(strides, first)
-        dd, *dilations = expand_3d(dilations, first)
-        size = filters.shape.as_list()[0]
-        count, before = count_windows(depth, (size - 1) * dd + 1, sd, padding)
-        x = _padded(x, depth, before, (count - 1) * sd + (size - 1) * dd + 1)
-        total = None
-        for k in range(size):
-            planes, batch = merge_batch_and_depth(_every(x, k * dd, count, sd))
-            part = conv2d(
-                planes,
-                filters[k],
-                tuple(strides),
-                padding.upper(),
-                data_format="NHWC",
-                dilations=tuple(dilations),
-            )
-            total = part if total is None else total + part
-        return restore_channels(split_batch_and_depth(total, batch, count), first)
+        kernel = convert_to_tensor(filters)
+        if 0 in tensor_shape.as_shape(kernel.shape).as_list():
+            raise errors.InvalidArgumentError(None, None, "filter must not have zero elements")
+        numbers = (strides, padding, data_format, dilations)
+        return merge_batch_dims(input, 4, lambda x: _conv3d(x, kernel, *numbers))
+
+
+class _Planes:
+    """The planes that the parts of a filter see: a 3-D convolution is a sum of 2-D ones.
+
+    Args:
+      x: The volumes.
+      size: The depth of the filter.
+    """
+
+    def __init__(self, x, size, strides, padding, data_format, dilations):
+        self.first = _is_first(data_format)
+        x = channels_last(x, self.first)
+        depth, (self._stride, *strides) = _depth(x), expand_3d(strides, self.first)
+        self._dilation, *dilations = expand_3d(dilations, self.first)
+        reach = (size - 1) * self._dilation + 1
+        self.count, before = count_windows(depth, reach, self._stride, padding)
+        self._x = _padded(x, depth, before, (self.count - 1) * self._stride + reach)
+        self.arguments = {
+            "strides": tuple(strides),
+            "padding": padding.upper(),
+            "data_format": "NHWC",
+            "dilations": tuple(dilations),
+        }
+
+    def part(self, k):
+        """Returns (the planes that plane k of the filter sees, the number of volumes)."""
+        return merge_batch_and_depth(_every(self._x, k * self._dilation, self.count, self._stride))
+
+
+def _conv3d(x, filters, strides, padding, data_format, dilations):
+    size = filters.shape.as_list()[0]
+    planes = _Planes(x, size, strides, padding, data_format, dilations)
+    total = None
+    for k in range(size):
+        images, batch = planes.part(k)
+        part = conv2d(images, filters[k], **planes.arguments)
+        total = part if total is None else total + part
+    return restore_channels(split_batch_and_depth(total, batch, planes.count), planes.first)
+
+
+@export(v1=("nn.conv3d_backprop_filter", "nn.conv3d_backprop_filter_v2"))
+def conv3d_backprop_filter(
+    input: TensorLike,
+    filter_sizes: ShapeLike,
+    out_backprop: TensorLike,
+    strides: Any,
+    padding: Any,
+    data_format: str | None = "NDHWC",
+    dilations: Any = (1, 1, 1, 1, 1),
+    name: str | None = None,
+) -> Tensor:
+    """Computes the gradient of a 3-D convolution with respect to its filter.
+
+    Args:
+      input: A tensor of shape [batch, depth, height, width, channels], or NCDHW.
+      filter_sizes: The shape of the filter; its depth must be known.
+      out_backprop: The gradient of the result of the convolution.
+      strides: One, three or five integers.
+      padding: "SAME" or "VALID".
+      data_format: "NDHWC" or "NCDHW".
+      dilations: One, three or five integers, 1 by default.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor of shape `filter_sizes`.
+
+    Raises:
+      ValueError: If `filter_sizes` is no vector, or its depth is not known.
+    """
+    rank = tensor_shape.as_shape(convert_to_tensor(filter_sizes).shape).ndims
+    if rank not in (None, 1):
+        raise ValueError(f"Shape must be rank 1 but is rank {rank}: filter_sizes")
+    size, *sizes = to_list(filter_sizes)
+    if not isinstance(size, int):
+        raise ValueError("The depth of the filter of conv3d_backprop_filter must be known.")
+    with scope(name, "Conv3DBackpropFilterV2"):
+        x = convert_to_tensor(input)
+        planes = _Planes(x, size, strides, padding, data_format, dilations)
+        dy = merge_batch_and_depth(channels_last(out_backprop, planes.first))[0]
+        parts = [
+            conv2d_backprop_filter(planes.part(k)[0], _pack_sizes(sizes), dy, **planes.arguments)
+            for k in range(size)
+        ]
+        return op("Pack", parts, axis=0)
 
 
 @export(v1="nn.conv3d")
