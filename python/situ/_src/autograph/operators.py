@@ -12,6 +12,7 @@ from situ._src.autograph.builtins import is_tensor as _is_tensor
 from situ._src.autograph.builtins import value_of as _value
 from situ._src.framework import nest
 from situ._src.framework.api import OPS
+from situ._src.ops import control_flow_ops
 from situ._src.ops.array_ops import convert_to_tensor
 from situ._src.ops.control_flow_ops import cond
 
@@ -119,7 +120,6 @@ def _check_in_graph(names):
 
 def _aligned(test, yes, no):
     """Calls cond and drops leaves that only one branch sets."""
-    from situ._src.ops import control_flow_ops
 
     return control_flow_ops.cond_aligned(test, yes, no)
 

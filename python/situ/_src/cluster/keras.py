@@ -8,6 +8,7 @@ from typing import Any
 from situ._src.cluster import keras_callbacks as callbacks
 from situ._src.cluster import messages, wrappers
 from situ._src.cluster.reductions import Average, Compression
+from situ._src.cluster.variables import broadcast_global_variables as broadcast_all
 from situ._src.framework.keywords import unsupported
 from situ._src.keras import context, registry, saving
 from situ._src.keras import optimizer as optimizers
@@ -89,7 +90,6 @@ def DistributedOptimizer(
 
 def broadcast_global_variables(root_rank: int):
     """Broadcasts all variables of the default graph from a rank."""
-    from situ._src.cluster.variables import broadcast_global_variables as broadcast_all
 
     return broadcast_all(root_rank)
 

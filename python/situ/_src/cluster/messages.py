@@ -6,9 +6,11 @@ import pickle
 import _situ
 from situ._src.cluster import processes
 from situ._src.cluster.reductions import Compression, word_of
+from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.indexed_slices import is_slices
 from situ._src.framework.keywords import unsupported
 from situ._src.framework.scopes import control_dependencies, device
+from situ._src.framework.tensor_shape import TensorShape
 from situ._src.ops.array_ops import convert_to_tensor, op
 
 _CPU = "/device:CPU:0"
@@ -218,8 +220,6 @@ def send(tensor, to, name):
 
 def receive(from_rank, name, dtype="float32", shape=None):
     """Waits for a tensor of that name from a rank."""
-    from situ._src.framework.dtypes import as_dtype
-    from situ._src.framework.tensor_shape import TensorShape
 
     with device(_CPU):
         return op(

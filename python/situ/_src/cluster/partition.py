@@ -18,8 +18,10 @@ import json
 from situ._src.framework import errors, node_def
 from situ._src.framework.api import OPS
 from situ._src.framework.device_spec import DeviceSpec
+from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import Graph
 from situ._src.framework.import_graph_def import Importer
+from situ._src.framework.tensor_shape import TensorShape
 from situ._src.ops.array_ops import convert_to_tensor
 
 _REPLICATED = ("Const", "Placeholder", "PlaceholderV2")
@@ -329,8 +331,6 @@ class Part:
 
 
 def _placeholder(dtype, shape):
-    from situ._src.framework.dtypes import as_dtype
-    from situ._src.framework.tensor_shape import TensorShape
     from situ._src.ops.array_ops import op
 
     return op("Placeholder", dtype=as_dtype(dtype), shape=TensorShape(shape))

@@ -10,7 +10,9 @@ import _situ
 from situ._src.cluster import wire_format
 from situ._src.framework import errors
 from situ._src.framework.api import OPS
+from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.scopes import device
+from situ._src.framework.tensor_shape import TensorShape
 
 _here = threading.local()
 _POLL = 0.2  # seconds; lets the main thread handle signals
@@ -97,9 +99,6 @@ class TaskEdges:
 
     @staticmethod
     def receive(_, text, me, dtype, shape):
-        from situ._src.framework.dtypes import as_dtype
-        from situ._src.framework.tensor_shape import TensorShape
-
         with device("/device:CPU:0"):
             return OPS["TaskReceive"](
                 dtype=as_dtype(dtype), shape=TensorShape(shape), token=f"receive {me} {text}"

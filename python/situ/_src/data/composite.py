@@ -5,7 +5,7 @@ An element of a data set is a list of dense tensors; a composite tensor is sever
 (structure.PARTS). Only batches need more: elements are encoded as tensors that differ in their
 first dimension, padded to a batch, and decoded to a sparse or ragged tensor of a higher rank."""
 
-from situ._src.data.structure import DatasetSpec, NoneSpec
+from situ._src.data.structure import DatasetSpec, NoneSpec, spec_of
 from situ._src.framework import tensor_shape
 from situ._src.framework.api import BOTH
 from situ._src.framework.nest import DATA, PARTS
@@ -345,7 +345,6 @@ def slices(values):
         raise ValueError(f"Dimensions {known[0]} and {known[-1]} are not compatible")
     count = _row_counts(values)[0] if not known else constant(known[0], "int64")
     result = Dataset.range(count).map(lambda i: DATA.map(lambda v: row(v, i), values))
-    from situ._src.data.structure import spec_of
 
     result._spec = DATA.map(lambda v: unbatched(spec_of(v)), values)
     return result

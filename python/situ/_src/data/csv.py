@@ -13,8 +13,9 @@ import os
 import numpy
 
 from situ._src.data.dataset import Dataset
+from situ._src.data.readers import TFRecordDataset
 from situ._src.framework import expansion
-from situ._src.framework.api import export
+from situ._src.framework.api import BOTH, export
 from situ._src.ops import tf_record
 from situ._src.ops.gfile import glob
 
@@ -80,7 +81,6 @@ def make_batched_features_dataset(
       drop_final_batch: Whether to drop a last batch that is smaller.
     """
     del sloppy_ordering  # the order is always deterministic
-    from situ._src.data.readers import TFRecordDataset
     from situ._src.ops.parsing_ops import parse_example
 
     read = reader or TFRecordDataset
@@ -186,7 +186,6 @@ def make_csv_dataset(
       encoding: The encoding of bytes.
     """
     del sloppy  # the order is always deterministic
-    from situ._src.framework.api import BOTH
 
     patterns = file_pattern if isinstance(file_pattern, (list, tuple)) else [file_pattern]
     files = sorted(f for p in patterns for f in (glob(p) or [p]))

@@ -8,6 +8,7 @@ import os
 
 import _situ
 from situ._src.data import native, padded_batch, structure
+from situ._src.data.options import Options, merge_options
 from situ._src.data.padded_batch import batched
 from situ._src.data.structure import DatasetSpec, Traced, component, tensor
 from situ._src.framework import errors
@@ -659,7 +660,6 @@ class Dataset:
     def with_options(self, options: Any, name: str | None = None) -> Dataset:
         """Returns the data set with tf.data.Options."""
         del name  # a name for debugging only
-        from situ._src.data.options import merge_options
 
         result = self._then("Take", number(-1))
         result._user_options = merge_options(self.options(), options)
@@ -667,7 +667,6 @@ class Dataset:
 
     def options(self) -> Any:
         """Returns the merged options of this data set and its inputs."""
-        from situ._src.data.options import Options, merge_options
 
         own = getattr(self, "_user_options", None)
         inherited = [one.options() for one in self._from] if own is None else [own]

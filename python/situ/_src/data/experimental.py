@@ -16,7 +16,7 @@ from situ._src.data.dataset import (
 )
 from situ._src.data.iterators import Optional
 from situ._src.data.structure import DatasetSpec
-from situ._src.framework import device_spec, errors
+from situ._src.framework import device_spec, errors, nest
 from situ._src.framework.api import BOTH, OPS, export
 from situ._src.framework.nest import DATA
 from situ._src.framework.type_spec import TensorSpec
@@ -171,7 +171,6 @@ def from_list(elements: Any, name: str | None = None) -> Any:
       name: Has no effect.
     """
     del name  # a name for debugging only
-    from situ._src.framework import nest
 
     if not elements:
         raise ValueError(

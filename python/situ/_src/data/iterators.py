@@ -24,6 +24,7 @@ from situ._src.framework.resource_order import in_order
 from situ._src.framework.tensor_shape import as_shape
 from situ._src.framework.type_spec import SparseTensorSpec, TensorSpec, TypeSpec
 from situ._src.ops.array_ops import convert_to_tensor, op
+from situ._src.ops.ragged_tensor_spec import RaggedTensorSpec
 from situ._src.ops.random_ops import get_seed
 
 TYPE_CHECKING = False
@@ -393,7 +394,6 @@ def _with_classes(spec, output_classes):
     def one(part, kind):
         if issubclass(kind, _situ.Tensor):
             return part
-        from situ._src.ops.ragged_tensor_spec import RaggedTensorSpec
 
         for spec_class in (SparseTensorSpec, RaggedTensorSpec):
             if issubclass(kind, spec_class([None, None]).value_type):

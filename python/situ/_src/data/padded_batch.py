@@ -4,6 +4,7 @@
 import numpy
 
 from situ._src.data.structure import tensor
+from situ._src.framework.api import OPS
 from situ._src.framework.nest import DATA
 from situ._src.framework.tensor import EagerTensor, GraphTensor, constant_value
 from situ._src.framework.tensor_shape import as_shape
@@ -54,7 +55,6 @@ def _vector(sizes):
         )
     if not any(isinstance(n, GraphTensor) for n in sizes):
         return tensor([-1 if n is None else n for n in sizes], "int64")
-    from situ._src.framework.api import OPS
 
     return tensor(
         OPS["Pack"](

@@ -6,6 +6,7 @@ import threading
 
 import _situ
 from situ._src.distribute.values import at, chosen, group_results
+from situ._src.framework import device_spec
 from situ._src.framework.graph import get_default_graph
 from situ._src.framework.scopes import device
 from situ._src.variables import variable
@@ -51,7 +52,6 @@ class _Scopes:
         graph = self.graph
         if graph is None:
             return
-        from situ._src.framework import device_spec
 
         for level in kept[0]:
             is_function = callable(level)

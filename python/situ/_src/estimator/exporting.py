@@ -9,6 +9,7 @@ import os
 import shutil
 import time
 
+from situ._src.checkpoint.saver import Saver
 from situ._src.estimator.spec import ModeKeys
 from situ._src.framework import logs
 from situ._src.framework.api import BOTH, V1
@@ -140,7 +141,6 @@ def _copy_assets(assets, folder):
 
 def export(estimator, base, receive, path, assets_extra=None, as_text=False):
     """Writes the model of a checkpoint; returns the folder as bytes, as TensorFlow does."""
-    from situ._src.checkpoint.saver import Saver
 
     if receive is None:
         raise ValueError("serving_input_receiver_fn must be defined.")

@@ -11,6 +11,7 @@ import threading
 import _situ
 from situ._src.framework import graph_scopes, keywords, node_def, style
 from situ._src.framework.dtypes import as_dtype
+from situ._src.framework.message_classes import message_class
 from situ._src.framework.tensor_shape import TensorShape, as_shape
 
 TYPE_CHECKING = False
@@ -159,7 +160,6 @@ class Graph(_situ.Graph):
     @property
     def graph_def_versions(self):
         """The versions of the GraphDef of this graph, as a VersionDef."""
-        from situ._src.framework.message_classes import message_class
 
         return message_class("tensorflow.VersionDef")(producer=134)
 

@@ -12,6 +12,7 @@ import numpy
 import _situ
 from situ._src.framework import style
 from situ._src.framework.api import export
+from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import Graph
 from situ._src.framework.node_def import GraphDef, NodeDef
 
@@ -67,7 +68,6 @@ def _with_nodes(graph_def, nodes):
 
 
 def _constant(name, array, device):
-    from situ._src.framework.dtypes import as_dtype
     from situ._src.framework.tensor_proto import make_proto
 
     kind = as_dtype("string" if array.dtype.kind in "OSU" else array.dtype)

@@ -15,7 +15,8 @@ from unittest import mock
 
 import _situ
 from situ._src.framework import errors, style
-from situ._src.framework.api import BOTH, export
+from situ._src.framework.api import BOTH, OPS, export
+from situ._src.framework.graph import Graph
 from situ._src.ops import random_ops
 
 TYPE_CHECKING = False
@@ -200,7 +201,6 @@ class TestCase(_Arrays, unittest.TestCase):
           use_gpu: False places all operations on the CPU.
           force_gpu: whether to place all operations on the first GPU.
         """
-        from situ._src.framework.graph import Graph
         from situ._src.framework.session import Session
 
         if graph is None and not style.is_graph():
@@ -333,7 +333,6 @@ def compute_gradient(
 
 def _gradient_of(y, x, y_shape):
     """Returns the gradient of y with respect to x, and the placeholder of the gradient of y."""
-    from situ._src.framework.api import OPS
     from situ._src.framework.gradients import gradients
 
     weights = OPS["Placeholder"](dtype=y.dtype.base_dtype, shape=y_shape)

@@ -7,7 +7,9 @@ from __future__ import annotations
 from situ._src.cluster.servers import ClusterResolver
 from situ._src.framework import logs, style
 from situ._src.framework.api import BOTH, V1, V2, export
+from situ._src.framework.device_types import PhysicalDevice
 from situ._src.framework.graph import get_default_graph
+from situ._src.framework.tensor import GraphTensor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -172,7 +174,6 @@ def get_device_details(device: Any) -> dict:
       ValueError: `device` is not one of tf.config.list_physical_devices.
     """
     from situ._src.framework import config, device_lib
-    from situ._src.framework.device_types import PhysicalDevice
 
     if not isinstance(device, PhysicalDevice):
         raise ValueError(f"device must be a tf.config.PhysicalDevice, but got: {device}")
@@ -219,7 +220,6 @@ def is_symbolic_tensor(tensor: TensorLike) -> bool:
     Args:
       tensor: a value.
     """
-    from situ._src.framework.tensor import GraphTensor
 
     return isinstance(tensor, GraphTensor)
 

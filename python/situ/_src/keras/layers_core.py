@@ -23,7 +23,7 @@ from situ._src.keras import (
 from situ._src.keras.input_spec import InputSpec
 from situ._src.keras.layer import Layer
 from situ._src.keras.registry import LAYERS as KIND
-from situ._src.keras.registry import keras_export, serialize_keras_object
+from situ._src.keras.registry import custom, keras_export, serialize_keras_object
 from situ._src.keras.seed_generator import SeedGenerator
 from situ._src.ops.array_ops import cast, concat, constant, convert_to_tensor, op, transpose
 from situ._src.ops.array_ops import shape as shape_op
@@ -547,8 +547,6 @@ class Lambda(Layer):
 
     @classmethod
     def from_config(cls, config: Any, custom_objects: dict[str, Any] | None = None):
-        from situ._src.keras.registry import custom
-
         config = dict(config)
         name = config["function"]
         config["function"] = custom(name, custom_objects) if isinstance(name, str) else name

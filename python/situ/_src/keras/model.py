@@ -6,10 +6,11 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
-from situ._src.framework import nest, tensor_shape
+from situ._src.framework import nest, style, tensor_shape
 from situ._src.framework.keywords import unsupported
 from situ._src.keras import context, nodes, weights
 from situ._src.keras.layer import Layer
+from situ._src.keras.metrics import Metric
 from situ._src.keras.registry import LAYERS as KIND
 from situ._src.keras.registry import keras_export, reading_config, to_json_value
 from situ._src.keras.saving import Saving
@@ -377,8 +378,6 @@ class Model(Training, Saving, Layer):
         """Returns the architecture as JSON for model_from_json; `kwargs` go to json.dumps."""
         import json
 
-        from situ._src.framework import style
-
         return json.dumps(
             {
                 "class_name": self._registered_class(),
@@ -408,8 +407,6 @@ class Model(Training, Saving, Layer):
 
 
 def _is_metric(layer):
-    from situ._src.keras.metrics import Metric
-
     return isinstance(layer, Metric)
 
 

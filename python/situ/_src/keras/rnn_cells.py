@@ -18,7 +18,7 @@ from situ._src.keras import (
 )
 from situ._src.keras.layer import Layer
 from situ._src.keras.layers_core import named, serialize_attributes, with_last
-from situ._src.keras.registry import keras_export
+from situ._src.keras.registry import LAYERS, keras_export, serialize_keras_object
 from situ._src.keras.seed_generator import SeedGenerator
 from situ._src.ops.array_ops import constant, convert_to_tensor, op, zeros
 from situ._src.ops.array_ops import shape as shape_op
@@ -465,14 +465,10 @@ class StackedRNNCells(Layer):
         return inputs, result
 
     def get_config(self) -> dict[str, Any]:
-        from situ._src.keras.registry import serialize_keras_object
-
         return {**super().get_config(), "cells": [serialize_keras_object(c) for c in self.cells]}
 
     @classmethod
     def from_config(cls, config: Any):
-        from situ._src.keras.registry import LAYERS
-
         config = dict(config)
         return cls([LAYERS.deserialize(c) for c in config.pop("cells")], **config)
 

@@ -14,9 +14,11 @@ from situ._src.checkpoint import safetensors, state
 from situ._src.framework import tensor_shape
 from situ._src.framework.keywords import reject_unknown, unsupported
 from situ._src.keras import context, hdf5, losses, metrics, optimizer, weights
+from situ._src.keras.layer import Layer
 from situ._src.keras.registry import (
     LAYERS,
     custom,
+    custom_object_scope,
     keras_export,
     reading_config,
     serialize_keras_object,
@@ -400,7 +402,6 @@ def load_model(
     file = _open(path)
     if "model" not in file.metadata:
         raise ValueError(f"{filepath} holds weights, but no model: use load_weights.")
-    from situ._src.keras.registry import custom_object_scope
 
     known = {**_program_layers(), **(custom_objects or {})}  # a folder needs no custom_objects
     with (
@@ -430,7 +431,6 @@ def load_model(
 
 def _program_layers():
     """Returns the layer classes that the program has defined, by name."""
-    from situ._src.keras.layer import Layer
 
     result, waiting = {}, [Layer]
     while waiting:
@@ -442,8 +442,6 @@ def _program_layers():
 
 
 def _load_hdf5(path, custom_objects, compile):
-    from situ._src.keras.registry import custom_object_scope
-
     with context.eager(), custom_object_scope(custom_objects or {}):
         model, compile_args, state = hdf5.read_model(path, custom_objects, compile)
         if compile_args is not None:

@@ -23,6 +23,7 @@ from situ._src.keras import (
 from situ._src.keras import optimizer as optimizer_v2
 from situ._src.keras.callbacks import make_callbacks
 from situ._src.keras.compiled_step import Programs
+from situ._src.keras.metrics import Metric
 from situ._src.variables import variable
 
 
@@ -712,8 +713,6 @@ class Training:
 
 
 def _metric_class():
-    from situ._src.keras.metrics import Metric
-
     return Metric
 
 

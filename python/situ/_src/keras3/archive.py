@@ -13,8 +13,10 @@ from typing import Any
 
 import _situ
 from situ._src.framework import expansion, logs
-from situ._src.keras import context, hdf5, weights
+from situ._src.framework.keywords import unsupported
+from situ._src.keras import context, hdf5, saving, weights
 from situ._src.keras.layer import Layer
+from situ._src.keras.metrics import Metric
 from situ._src.keras.model import Model
 from situ._src.keras.op_layer import TensorFlowOpLayer
 from situ._src.keras.registry import reading_config, to_snake_case
@@ -86,8 +88,6 @@ def _groups(layer, path="", seen=None):
 
 
 def _is_metric(layer):
-    from situ._src.keras.metrics import Metric
-
     return isinstance(layer, Metric)
 
 
@@ -302,7 +302,6 @@ def load_model(
     Raises:
       ValueError: If there is no such file.
     """
-    from situ._src.keras import saving
 
     if not os.path.exists(filepath):
         raise ValueError(
@@ -325,7 +324,6 @@ def save_weights(
       max_shard_size: Only None is supported.
       **kwargs: Not supported.
     """
-    from situ._src.framework.keywords import unsupported
 
     unsupported("save_weights", max_shard_size=(max_shard_size, None))
     if kwargs:

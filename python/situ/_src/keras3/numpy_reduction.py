@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from situ._src.framework.keywords import unsupported
 from situ._src.keras3 import operands
 from situ._src.keras3.dtypes import is_float_dtype, result_type, standardize_dtype
 from situ._src.keras3.exports import tf
@@ -503,7 +504,6 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, sparse: bool = Fal
       minlength: Smallest length of the result.
       sparse: Only False is supported.
     """
-    from situ._src.framework.keywords import unsupported
 
     unsupported("ops.bincount", sparse=(sparse, False))
     x = tensor(x, "int32")

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from situ._src.framework import api
-from situ._src.keras import context, initializers, input_layer, weights
+from situ._src.keras import context, initializers, input_layer, nodes, weights
 from situ._src.keras.layer import Layer
 from situ._src.keras.registry import unique
 from situ._src.keras3.dtypes import standardize_dtype
@@ -155,7 +155,6 @@ def get_source_inputs(tensor: Any) -> list:
     Args:
       tensor: The symbolic tensor.
     """
-    from situ._src.keras import nodes
 
     nodes.ensure(tensor)
     node = nodes.node_of(tensor)

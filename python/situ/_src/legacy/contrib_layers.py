@@ -8,6 +8,7 @@ from typing import Any
 from situ._src.framework.api import BOTH, V1, export
 from situ._src.framework.graph import GraphKeys, get_default_graph
 from situ._src.framework.graph import scope as name_scope
+from situ._src.framework.scopes import device as placed
 from situ._src.framework.tensor import GraphTensor
 from situ._src.legacy import base_layer, layers
 from situ._src.legacy.arg_scope import add_arg_scope
@@ -130,7 +131,6 @@ def variable(
       synchronization: A tf.VariableSynchronization.
       aggregation: A tf.VariableAggregation.
     """
-    from situ._src.framework.scopes import device as placed
 
     keys = list(
         dict.fromkeys(

@@ -9,7 +9,7 @@ from situ._src.framework import logs, nest
 from situ._src.framework.api import OPS, V1, export
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.keywords import unsupported
-from situ._src.ops import init_ops
+from situ._src.ops import init_ops, random_ops
 from situ._src.ops.array_ops import concat, convert_to_tensor, op, split
 from situ._src.ops.nn import norm, rnn
 from situ._src.ops.nn.rnn_cell import (
@@ -224,7 +224,6 @@ class HighwayWrapper(_Wrapper):
 
 def variational_noise(keep, input_size, state_size, output_size, seeds, dtype):
     """Returns dropout masks of a DropoutWrapper that all steps share."""
-    from situ._src.ops import random_ops
 
     def of(part, size, index=0):
         wide = size.as_list() if hasattr(size, "as_list") else [size]

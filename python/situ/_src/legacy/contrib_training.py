@@ -17,7 +17,7 @@ from situ._src.framework.graph import scope as name_scope
 from situ._src.framework.tensor_shape import as_shape
 from situ._src.legacy import queue_batch, queue_runner, queues
 from situ._src.ops import control_flow_ops
-from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
+from situ._src.ops.array_ops import cast, constant, convert_to_tensor, group, op
 from situ._src.summary import summary_ops
 from situ._src.training import global_step, monitored_session
 from situ._src.training.session_run_hook import SessionRunHook
@@ -458,8 +458,6 @@ class _Feeding(queue_runner.QueueRunner):
     """Fills all buckets; closes them when the input ends."""
 
     def __init__(self, parts, operations):
-        from situ._src.ops.array_ops import group
-
         super().__init__(
             parts[0],
             operations,

@@ -11,6 +11,7 @@ from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.extension_type import ExtensionTypeBatchEncoder
 from situ._src.framework.tensor_shape import Dimension, as_shape
 from situ._src.framework.type_spec import TensorSpec
+from situ._src.ops.array_ops import ones
 from situ._src.ops.ragged_tensor import positive_axis
 from situ._src.ops.row_partition_spec import RowPartitionSpec
 
@@ -324,7 +325,6 @@ class BatchEncoder(ExtensionTypeBatchEncoder):
           minimum_rank: The smallest rank of the result.
         """
         del spec, minimum_rank  # the shape of a batch has a dimension
-        from situ._src.ops.array_ops import ones
 
         return value._add_row_partitions(ones(value.inner_shape, "bool"))
 

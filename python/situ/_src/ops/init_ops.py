@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 
 from situ._src.framework import style
-from situ._src.framework.api import OPS, export
+from situ._src.framework.api import BOTH, OPS, V2, export
 from situ._src.framework.dtypes import as_dtype
 from situ._src.ops import random_ops
 from situ._src.ops.array_ops import constant, ones, zeros
@@ -347,7 +347,6 @@ _export_scaling("HeUniform", 2.0, "fan_in", "uniform")
 
 def _export_aliases():
     """Exports tf.initializers.NAME for Keras initializers, also in snake case."""
-    from situ._src.framework.api import BOTH, V2
 
     known = {n.rsplit(".", 1)[1]: c for n, c in BOTH.items() if n.startswith("keras.initializers.")}
     for name, thing in known.items():

@@ -45,7 +45,6 @@ def _format_ragged(value):
     pieces = value._situ_tensors_
     if all(hasattr(p, "numpy") for p in pieces):
         return format_pieces(*[p.numpy() for p in pieces])
-    from situ._src.ops.script_ops import py_func
 
     return py_func(lambda *arrays: format_pieces(*arrays).encode(), list(pieces), "string")
 

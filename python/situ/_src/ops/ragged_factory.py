@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import numpy
 
-from situ._src.framework import tensor_shape
+from situ._src.framework import errors, tensor_shape
 from situ._src.framework.api import export, named
 from situ._src.framework.dtypes import DType, as_dtype
 from situ._src.framework.graph import scope
+from situ._src.framework.tensor import constant_value
 from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
 from situ._src.ops.array_ops import placeholder as dense_placeholder
 from situ._src.ops.ragged_tensor import RaggedTensor, is_ragged
@@ -314,9 +315,6 @@ def _range_counts(starts, limits, deltas):
 
 
 def _check_deltas(step):
-    from situ._src.framework import errors
-    from situ._src.framework.tensor import constant_value
-
     known = constant_value(step)
     if known is not None and not numpy.all(known):
         raise errors.InvalidArgumentError(None, None, "Requires delta != 0")

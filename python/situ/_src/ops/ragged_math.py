@@ -8,7 +8,14 @@ from situ._src.framework.api import BOTH, export, named
 from situ._src.framework.graph import scope
 from situ._src.ops.array_ops import cast, concat, constant, convert_to_tensor, op
 from situ._src.ops.ragged_reduce import reduce, segment
-from situ._src.ops.ragged_tensor import RaggedTensor, positive_axis, to_ragged
+from situ._src.ops.ragged_tensor import (
+    RaggedTensor,
+    gather_rows,
+    positive_axis,
+    row_count,
+    splits_dtype,
+    to_ragged,
+)
 from situ._src.ops.row_partition import check, with_checks
 
 TYPE_CHECKING = False
@@ -194,8 +201,6 @@ def segment_reduction(op_name):
 
 
 def _by_segment(op_name, data, segment_ids, num_segments):
-    from situ._src.ops.ragged_tensor import splits_dtype
-
     data, ids = to_ragged(data), to_ragged(segment_ids)
     splits_dtype(data, ids)
     if ids.dtype.name not in ("int32", "int64"):
@@ -351,7 +356,6 @@ def where_v1(
     if x is None or y is None:
         return _true_places(condition, x, y, name)
     from situ._src.ops.ragged_ops import _concat, map_flat_values
-    from situ._src.ops.ragged_tensor import gather_rows, row_count
 
     with scope(name, "RaggedWhere"):
         condition, x, y = (to_ragged(t) for t in (condition, x, y))

@@ -9,6 +9,7 @@ import numpy
 from situ._src.framework import errors
 from situ._src.framework.api import BOTH, OPS, export
 from situ._src.framework.graph import scope
+from situ._src.framework.nest import CORE
 from situ._src.framework.tensor import Tensor
 from situ._src.ops.array_ops import cast, concat, constant, convert_to_tensor, op
 from situ._src.ops.dynamic_ragged_shape import DynamicRaggedShape
@@ -80,7 +81,6 @@ def map_flat_values(op_: Any, *args: Any, **kwargs: Any) -> Any:
     Raises:
       ValueError: the shape of the result does not fit.
     """
-    from situ._src.framework.nest import CORE
 
     op_ = kwargs.pop("op", op_)
     found = []
@@ -133,8 +133,6 @@ def with_same_rows(tensors):
 
 
 def _shape_error(text):
-    from situ._src.framework import errors
-
     return errors.InvalidArgumentError(None, None, text)
 
 

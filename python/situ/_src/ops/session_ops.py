@@ -7,6 +7,7 @@ import weakref
 
 import numpy
 
+from situ._src.framework import default_session
 from situ._src.framework.api import OPS, export
 from situ._src.framework.dtypes import DType, as_dtype
 from situ._src.framework.tensor_shape import TensorShape
@@ -124,7 +125,6 @@ class _HandleFetch:
         Returns:
           The TensorHandle.
         """
-        from situ._src.framework import default_session
 
         return (session or default_session.current()).run(self, feed_dict)
 

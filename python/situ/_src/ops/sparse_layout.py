@@ -18,6 +18,7 @@ from situ._src.ops.array_ops import (
     convert_to_tensor,
     op,
 )
+from situ._src.ops.check_ops import assert_equal, assert_less_equal
 from situ._src.ops.sparse_ops import (
     SparseTensor,
     _rank,
@@ -284,7 +285,6 @@ def reset_shape(sp_input: TensorLike, new_shape: TensorLike = None) -> SparseTen
                 f"new_shape ({after}), sp_input.shape ({before})."
             )
         return SparseTensor(sp_input.indices, sp_input.values, new_shape)
-    from situ._src.ops.check_ops import assert_equal, assert_less_equal
 
     ranks = assert_equal(op("Shape", sp_input.dense_shape), op("Shape", new_shape))
     with control_dependencies([ranks] if ranks is not None else []):

@@ -11,6 +11,8 @@ from situ._src.framework.api import OPS, export, named
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import scope
 from situ._src.framework.keywords import with_order
+from situ._src.framework.scopes import control_dependencies
+from situ._src.ops import check_ops
 from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
 from situ._src.ops.array_ops import shape as shape_op
 from situ._src.ops.check_ops import checked
@@ -185,8 +187,6 @@ def count_nonzero_v1(
 
 def _checked_ids(ids, argument, count):
     """Returns class ids with an assertion that they are in [0, count)."""
-    from situ._src.framework.scopes import control_dependencies
-    from situ._src.ops import check_ops
 
     checks = [check_ops.assert_non_negative(ids, message=f"`{argument}` contains negative values")]
     if count is not None:

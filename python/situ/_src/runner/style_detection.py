@@ -8,8 +8,9 @@ import ast
 import os
 import types
 
+from situ._src.framework import api as names
 from situ._src.framework import style
-from situ._src.runner import import_hook, packages
+from situ._src.runner import import_hook, missing_names, packages
 
 _OWN = os.path.abspath(__file__)
 
@@ -342,9 +343,6 @@ def _missing_names(program, root):
 def report(program, api):
     """Prints the names that situ lacks. Returns the exit code."""
     import importlib
-
-    from situ._src.framework import api as names
-    from situ._src.runner import missing_names
 
     style.choose(api)
     root = importlib.import_module("situ.compat.v1" if api == "v1" else "situ")

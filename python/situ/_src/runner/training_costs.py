@@ -9,6 +9,7 @@ import gc
 import os
 
 import _situ
+from situ._src.framework.graph import Graph, GraphKeys
 from situ._src.framework.indexed_slices import is_slices
 from situ._src.framework.tensor import EagerTensor, GraphTensor
 
@@ -116,7 +117,6 @@ def _device_number(name):
 
 def _variables():
     """Returns all variables that occupy memory."""
-    from situ._src.framework.graph import Graph, GraphKeys
     from situ._src.variables.eager_variable import EagerVariable
 
     seen = {}

@@ -13,11 +13,12 @@ from situ._src.checkpoint import reader
 from situ._src.framework import meta_graph
 from situ._src.framework.api import BOTH, V1, export
 from situ._src.framework.dtypes import as_dtype
-from situ._src.framework.graph import get_default_graph
+from situ._src.framework.graph import Graph, get_default_graph
 from situ._src.framework.graph_scopes import prepend_name_scope
 from situ._src.framework.message_classes import DecodeError, ParseError, message_class
 from situ._src.framework.tensor import GraphTensor, constant_value
 from situ._src.framework.tensor_shape import as_shape
+from situ._src.ops.array_ops import group
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -500,7 +501,6 @@ def simple_save(
 @export(v1=("saved_model.main_op.main_op", "python.saved_model.main_op.main_op"))
 def main_op() -> Any:
     """Returns an operation that initializes local variables and tables of a loaded graph."""
-    from situ._src.ops.array_ops import group
 
     return group(
         V1["local_variables_initializer"](),
@@ -533,7 +533,6 @@ def from_saved_model(
     Raises:
       ValueError: there are a `signature_def_key` and a `signature_def`.
     """
-    from situ._src.framework.graph import Graph
     from situ._src.framework.session import Session
 
     if signature_def_key is not None and signature_def is not None:

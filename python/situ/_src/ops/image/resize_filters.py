@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from situ._src.framework.api import OPS
+from situ._src.framework.api import BOTH, OPS
 from situ._src.ops.array_ops import cast, convert_to_tensor, op
 
 
@@ -81,8 +81,6 @@ def _weights(before, after, method, antialias):
 
 
 def _apply(images, size, weights):
-    from situ._src.framework.api import BOTH
-
     einsum = BOTH["einsum"]
     images, size = cast(convert_to_tensor(images), "float32"), convert_to_tensor(size, "int32")
     sizes = OPS["Shape"](images)
