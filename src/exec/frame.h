@@ -15,6 +15,7 @@
 #include "plan/program.h"
 
 struct cancellation;
+struct interrupt_scope;
 struct wait_limit;
 
 /* A variable that the program reads or assigns. */
@@ -49,6 +50,7 @@ struct frame {
   bool constants_ready;              /* commands with `once` have run */
   uint64_t bytes;                    /* memory of blocks and results */
   struct cancellation *cancellation; /* of the current run, or NULL */
+  struct interrupt_scope *scope;     /* of the current run */
   int32_t *counters;                 /* staging buffer for the counters of numeric checks */
   struct wait_limit *wait_limit; /* with dynamic_order: how long the host op may block; else NULL */
   int64_t *times;                /* start and end of each command while profiling, or NULL */

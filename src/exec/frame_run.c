@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/interrupt.h"
 #include "exec/cost_log.h"
 #include "exec/cancellation.h"
 #include "graph/variable.h"
@@ -71,14 +72,19 @@ static void set_error(struct frame *frame, situ_status status) {
   if (!atomic_compare_exchange_strong(&frame->error, &none, status)) situ_status_release(status);
 }
 
+/* The reason to end the run that has come up while it waits. */
+static situ_status ask_to_end(const struct frame *frame) {
+  TRY(frame->cancellation ? cancellation_check(frame->cancellation) : NULL);
+  return interrupt_check();
+}
+
 /* Waits until a queue reaches a mark and polls for cancellation meanwhile. A cancelled run skips
- * the calls that have not started, so the mark is reached soon. */
+ * the calls that have not started and ends long ones, so the mark is reached soon. */
 static situ_status wait_for_mark(struct frame *frame, struct device *device, int queue,
                                  uint64_t mark) {
   const struct backend *backend = device->backend;
-  while (frame->cancellation && backend->reach &&
-         !backend->reach(device->handle, queue, mark, 0.02)) {
-    const situ_status stop = cancellation_check(frame->cancellation);
+  while (backend->reach && !backend->reach(device->handle, queue, mark, 0.02)) {
+    const situ_status stop = ask_to_end(frame);
     if (stop) set_error(frame, stop);
   }
   return backend->sync(device->handle, queue, mark);
@@ -197,9 +203,16 @@ bool frame_is_cancelled(struct frame *frame) {
   return stop != NULL;
 }
 
+/* The status of a command; Cancelled if it was interrupted, and its results are incomplete. */
+static situ_status unless_interrupted(const struct frame *frame, situ_status status) {
+  if (!frame->scope->interrupted) return status;
+  situ_status_release(status);
+  return interrupt_check();
+}
+
 bool frame_try_command(struct frame *frame, int32_t index, situ_status *status) {
   if (frame_is_cancelled(frame)) return false;
-  *status = run_command(frame, index);
+  *status = unless_interrupted(frame, run_command(frame, index));
   if (*status) *status = status_at_node(*status, node_name(frame, index));
   return !*status && !atomic_load_explicit(&frame->error, memory_order_relaxed);
 }
@@ -241,8 +254,8 @@ static situ_status run_host(struct frame *frame, int32_t from) {
   for (int32_t i = from; i < n; i++) {
     if (cancellation && i > from) TRY(cancellation_check_if_due(cancellation));
     const bool is_call = calls[i] && !frame->times;
-    const situ_status status =
-        is_call ? host_run((const struct host_call *)calls[i]) : run_command(frame, i);
+    const situ_status status = unless_interrupted(
+        frame, is_call ? host_run((const struct host_call *)calls[i]) : run_command(frame, i));
     if (status) return status_at_node(status, node_name(frame, i));
   }
   return NULL;
@@ -410,7 +423,10 @@ situ_status frame_run(struct frame *frame, situ_tensor *const *feeds, situ_tenso
   TRY(check_lent_variables(frame, feeds));
   TRY(bind_feeds(frame, feeds));
   frame->feeds = feeds;
+  struct interrupt_scope scope;
+  frame->scope = interrupt_enter(&scope, NULL);
   const situ_status status = run(frame, results);
+  interrupt_leave(&scope);
   if (frame->program->n_host_ops) host_ops_release_outputs(frame);
   return status;
 }

@@ -3,6 +3,7 @@
  * convolutions over the output gradient, one per stride phase. */
 #include <string.h>
 
+#include "base/interrupt.h"
 #include "host/conv_common.h"
 #include "host/thread_pool.h"
 
@@ -130,14 +131,14 @@ static void compute_block(const struct direct_conv *s, int64_t image, int64_t to
   struct tile_position tile_position;
   for (int64_t first = 0; first < panels && s->is_unpadded && group >= s->kh;
        first += panels_per_pass)
-    for (int64_t row = top; row < bottom; row++)
+    for (int64_t row = top; row < bottom && !interrupt_pending(); row++)
       compute_unpadded_row(s, image, row, first, min_i64(panels, first + panels_per_pass), wide);
   if (s->is_unpadded && group >= s->kh) return;
   for (int64_t first = 0; first < panels; first += panels_per_pass)
     for (tile_position.r0 = 0; tile_position.r0 < s->kh; tile_position.r0 = tile_position.r1) {
       tile_position.r1 = min_i64(s->kh, tile_position.r0 + group);
       tile_position.add = tile_position.r0 > 0;
-      for (int64_t row = top; row < bottom; row++)
+      for (int64_t row = top; row < bottom && !interrupt_pending(); row++)
         for (tile_position.col = 0; tile_position.col < s->ow; tile_position.col += wide) {
           tile_position.count = min_i64(wide, s->ow - tile_position.col);
           for (tile_position.panel = first;

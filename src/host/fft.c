@@ -9,9 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/interrupt.h"
 #include "base/macros.h"
 
-enum { MAX_FACTORS = 64, CACHED_PLANS = 16, VECTOR_BYTES = 32 };
+enum { MAX_FACTORS = 64, CACHED_PLANS = 16, VECTOR_BYTES = 32, ROOTS_PER_CHECK = 1024 };
 
 /* Lines whose buffers exceed this many bytes are transformed one at a time. */
 static const size_t max_vector_bytes = (size_t)4 << 20;
@@ -139,18 +140,20 @@ static void plan_free(struct fft_plan *plan) {
   free(plan);
 }
 
-static bool set_factor(struct fft_plan *plan, int f, int64_t radix, int64_t l1) {
+static situ_status set_factor(struct fft_plan *plan, int f, int64_t radix, int64_t l1) {
   const int64_t ido = plan->n / l1 / radix;
   struct factor *factor = &plan->factors[f];
   factor->radix = radix;
   factor->twiddles = make_table(plan, (radix - 1) * ido);
   factor->roots = make_table(plan, radix);
-  if (!factor->twiddles || !factor->roots) return false;
+  if (!factor->twiddles || !factor->roots) return NO_MEMORY();
   for (int64_t j = 1; j < radix; j++)
-    for (int64_t i = 0; i < ido; i++)
+    for (int64_t i = 0; i < ido; i++) {
+      if (i % ROOTS_PER_CHECK == 0) TRY(interrupt_check());
       set_root(plan, factor->twiddles, (j - 1) * ido + i, j * l1 * i, plan->n);
+    }
   for (int64_t j = 0; j < radix; j++) set_root(plan, factor->roots, j, j, radix);
-  return true;
+  return NULL;
 }
 
 static situ_status plan_create(int64_t n, bool is_double, bool is_real, struct fft_plan **out);
@@ -193,18 +196,17 @@ static situ_status set_bluestein(struct fft_plan *plan) {
   plan->chirp = make_table(plan, n);
   plan->filter = make_table(plan, length);
   void *memory = make_table(plan, 2 * length);
-  if (!plan->chirp || !plan->filter || !memory) {
-    free(memory);
-    return NO_MEMORY();
-  }
-  for (int64_t k = 0, square = 0; k < n; k++) { /* k^2 modulo 2 n */
+  situ_status s = plan->chirp && plan->filter && memory ? NULL : NO_MEMORY();
+  for (int64_t k = 0, square = 0; k < n && !s; k++) { /* k^2 modulo 2 n */
+    if (k % ROOTS_PER_CHECK == 0) s = interrupt_check();
     set_root(plan, plan->chirp, k, square, 2 * n);
     square = (square + 2 * k + 1) % (2 * n);
   }
-  transform_filter(plan, memory);
+  if (!s) transform_filter(plan, memory);
+  if (!s) s = interrupt_check(); /* then the filter may be incomplete */
   free(memory);
   plan->work = 2 * length;
-  return NULL;
+  return s;
 }
 
 static situ_status set_complex(struct fft_plan *plan) {
@@ -214,7 +216,7 @@ static situ_status set_complex(struct fft_plan *plan) {
   if (!count && plan->n > 1) return set_bluestein(plan);
   for (int f = 0; f < count; f++) {
     plan->n_factors = f + 1;
-    if (!set_factor(plan, f, factors[f], l1)) return NO_MEMORY();
+    TRY(set_factor(plan, f, factors[f], l1));
     l1 *= factors[f];
   }
   return NULL;
@@ -225,7 +227,10 @@ static situ_status set_half(struct fft_plan *plan) {
   TRY(plan_create(h, plan->is_double, false, &plan->half));
   plan->real_twiddles = make_table(plan, h + 1);
   if (!plan->real_twiddles) return NO_MEMORY();
-  for (int64_t k = 0; k <= h; k++) set_root(plan, plan->real_twiddles, k, k, plan->n);
+  for (int64_t k = 0; k <= h; k++) {
+    if (k % ROOTS_PER_CHECK == 0) TRY(interrupt_check());
+    set_root(plan, plan->real_twiddles, k, k, plan->n);
+  }
   plan->buffer = h + 1;
   plan->work = max_i64(h + 1, plan->half->work);
   return NULL;
@@ -280,19 +285,30 @@ static void cache_add(struct fft_plan *plan) {
   }
 }
 
-situ_status fft_plan_acquire(int64_t n, bool is_double, bool is_real, struct fft_plan **out) {
+static struct fft_plan *cache_find_locked(int64_t n, bool is_double, bool is_real) {
   pthread_mutex_lock(&cache_lock);
-  *out = cache_find(n, is_double, is_real);
-  situ_status s = NULL;
+  struct fft_plan *plan = cache_find(n, is_double, is_real);
+  pthread_mutex_unlock(&cache_lock);
+  return plan;
+}
+
+/* Plans are created without the lock: that takes long for long lines, and can be interrupted. */
+situ_status fft_plan_acquire(int64_t n, bool is_double, bool is_real, struct fft_plan **out) {
+  *out = cache_find_locked(n, is_double, is_real);
+  if (*out) return NULL;
+  struct fft_plan *plan = NULL;
+  TRY(plan_create(n, is_double, is_real, &plan));
+  pthread_mutex_lock(&cache_lock);
+  *out = cache_find(n, is_double, is_real); /* another thread may have been faster */
   if (!*out) {
-    s = plan_create(n, is_double, is_real, out);
-    if (!s) {
-      (*out)->references = 1;
-      cache_add(*out);
-    }
+    plan->references = 1;
+    cache_add(plan);
+    *out = plan;
+    plan = NULL;
   }
   pthread_mutex_unlock(&cache_lock);
-  return s;
+  plan_free(plan);
+  return NULL;
 }
 
 void fft_plan_release(struct fft_plan *plan) {

@@ -156,7 +156,7 @@ static void F(pass)(int64_t p, PASS_ARGS, const struct F(factor) * turn) {
 static struct F(value) *
     F(mixed_radix)(const struct fft_plan *plan, struct F(value) * x, struct F(value) * work) {
   int64_t l1 = 1;
-  for (int f = 0; f < plan->n_factors; f++) {
+  for (int f = 0; f < plan->n_factors && !interrupt_pending(); f++) {
     const int64_t p = plan->factors[f].radix, ido = plan->n / l1 / p;
     F(pass)(p, ido, l1, x, work, plan->factors[f].twiddles, plan->factors[f].roots);
     struct F(value) *const y = work;

@@ -6,12 +6,15 @@
  * a thread that has finished its own range steals chunks from the others. */
 #include "host/thread_pool.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
+
+#include "base/interrupt.h"
 
 enum { MAX_CHUNKS = 256, MAX_RANGES = 64, MAX_THREADS = 1024, CACHE_LINE = 64 };
 enum { SPIN_NS = 40000, SPINS_PER_CHECK = 64, CHECK_INTERVAL_NS = 20 * 1000 * 1000 };
@@ -31,7 +34,6 @@ struct job {
   bool open;    /* in pool.jobs; guarded by the lock */
   bool wait;    /* the caller sleeps on `done`; guarded by the lock */
   struct job *next;
-  int64_t next_check; /* when the caller asks whether to go on; 0: not yet */
   _Atomic(situ_status) failure;
   atomic_int n_helpers; /* helpers working on it */
   struct range ranges[MAX_RANGES];
@@ -52,7 +54,6 @@ static struct {
           .done = PTHREAD_COND_INITIALIZER};
 
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
-static _Atomic(situ_status (*)(void)) interrupt;
 static _Thread_local int depth; /* nesting of thread_pool_enter in this thread */
 
 static void cpu_pause(void) {
@@ -127,16 +128,6 @@ static void fail(struct job *job, situ_status status) {
     situ_status_release(status);
 }
 
-/* Asks from time to time whether the call shall end; only its caller knows. */
-static void check_interrupt(struct job *job) {
-  situ_status (*const ask)(void) = atomic_load_explicit(&interrupt, memory_order_relaxed);
-  if (!ask) return;
-  const int64_t now = clock_ns(CLOCK_MONOTONIC_COARSE); /* a few nanoseconds */
-  if (now < job->next_check) return;
-  if (job->next_check) fail(job, ask());
-  job->next_check = now + CHECK_INTERVAL_NS;
-}
-
 /* Processes chunks of a job until none is left. Returns false if a helper has yielded its core
  * before that. */
 static bool process_chunks(struct job *job, int first, bool is_helper) {
@@ -149,7 +140,7 @@ static bool process_chunks(struct job *job, int first, bool is_helper) {
       if (atomic_load_explicit(&job->failure, memory_order_relaxed)) continue;
       const int64_t begin = chunk * job->chunks.size;
       const int64_t end = min_i64(job->items, begin + job->chunks.size);
-      if (!is_helper) check_interrupt(job);
+      if (!is_helper) fail(job, interrupt_check());
       fail(job, job->kernel(job->args, begin, end));
     }
   }
@@ -223,7 +214,10 @@ static void *helper_main(void *number) {
       job = join_job();
     }
     pthread_mutex_unlock(&pool.lock);
+    struct interrupt_scope scope;
+    interrupt_enter(&scope, &job->failure);
     const bool is_finished = process_chunks(job, helper_index, true);
+    interrupt_leave(&scope);
     pthread_mutex_lock(&pool.lock);
     if (is_finished) {
       atomic_fetch_sub(&pool.working, 1);
@@ -293,6 +287,20 @@ static void open_job(struct job *job) {
   for (int i = 0; i < n_wake; i++) pthread_cond_signal(&pool.work);
 }
 
+/* Waits for a helper to finish, and tells the helpers to end if the caller is interrupted
+ * meanwhile. Must hold the lock, which is released meanwhile. */
+static void wait_for_helpers(struct job *job) {
+  struct timespec until;
+  clock_gettime(CLOCK_REALTIME, &until);
+  until.tv_nsec += CHECK_INTERVAL_NS;
+  until.tv_sec += until.tv_nsec / 1000000000;
+  until.tv_nsec %= 1000000000;
+  if (pthread_cond_timedwait(&pool.done, &pool.lock, &until) != ETIMEDOUT) return;
+  pthread_mutex_unlock(&pool.lock); /* the hook may run any code */
+  fail(job, interrupt_check());
+  pthread_mutex_lock(&pool.lock);
+}
+
 /* Waits until no helper works on a job. */
 static void finish_job(struct job *job) {
   pthread_mutex_lock(&pool.lock);
@@ -308,7 +316,7 @@ static void finish_job(struct job *job) {
   }
   pthread_mutex_lock(&pool.lock);
   job->wait = true;
-  while (atomic_load(&job->n_helpers)) pthread_cond_wait(&pool.done, &pool.lock);
+  while (atomic_load(&job->n_helpers)) wait_for_helpers(job);
   pthread_mutex_unlock(&pool.lock);
 }
 
@@ -323,21 +331,21 @@ static situ_status run_split(host_kernel *kernel, const union arg *args, int64_t
   job.n_joined = 1;
   job.open = job.wait = false;
   job.next = NULL;
-  job.next_check = 0;
   atomic_init(&job.failure, NULL);
   atomic_init(&job.n_helpers, 0);
   for (int i = 0; i < job.n_ranges; i++) {
     atomic_init(&job.ranges[i].next, chunks.count * i / job.n_ranges);
     job.ranges[i].end = chunks.count * (i + 1) / job.n_ranges;
   }
+  struct interrupt_scope scope;
+  interrupt_enter(&scope, NULL);
   const bool has_helpers = job.n_ranges > 1 && atomic_load(&pool.working) < thread_pool_threads();
   if (has_helpers) open_job(&job);
   process_chunks(&job, 0, false);
   if (has_helpers) finish_job(&job);
+  interrupt_leave(&scope);
   return atomic_load(&job.failure);
 }
-
-void thread_pool_set_interrupt(situ_status (*ask)(void)) { atomic_store(&interrupt, ask); }
 
 situ_status thread_pool_run(host_kernel *kernel, const union arg *args, int64_t items,
                             int64_t grain) {

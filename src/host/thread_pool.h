@@ -13,13 +13,10 @@
 /* Runs the kernel over the work items 0 <= i < items in the calling thread, with help from idle
  * pool threads if items >= 2 * grain (grain 0: never split). Chunk boundaries depend on items and
  * grain only, so that results are bit-identical for any number of threads. A kernel may call
- * thread_pool_run. Returns the first error; chunks not yet started are then skipped. */
+ * thread_pool_run. Returns the first error; chunks not yet started are then skipped. Asks between
+ * chunks whether the program is interrupted (base/interrupt.h). */
 situ_status thread_pool_run(host_kernel *kernel, const union arg *args, int64_t items,
                             int64_t grain) SITU_MUST_USE;
-
-/* Sets a function that the caller of thread_pool_run calls between chunks, at most every 20 ms; an
- * error ends the call. NULL: none. */
-void thread_pool_set_interrupt(situ_status (*ask)(void));
 
 /* Brackets a period in which a thread computes (a session run, a device worker) and therefore
  * occupies a core. Pairs nest. Never blocks; leave before waiting for another thread.

@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "base/fork.h"
+#include "base/interrupt.h"
 #include "base/trace.h"
 #include "host/thread_pool.h"
 
@@ -129,6 +130,14 @@ static void notify_waiters(struct worker *worker, struct worker_queue *queue) {
     if (has_work(other)) wake_worker(other);
 }
 
+/* A long kernel ends early if the run fails or is cancelled. */
+static void run_entry(struct worker *worker, int queue, const struct work *work) {
+  struct interrupt_scope scope;
+  interrupt_enter(&scope, work->kind == WORK_CALL ? work->bound->error : NULL);
+  worker->owner->run(worker->context, queue, work);
+  interrupt_leave(&scope);
+}
+
 /* Executes one entry without the lock; `lost` is the error of a lost device. */
 static void execute(struct worker *worker, int queue, const struct work *work, situ_status lost) {
   const struct worker_owner *owner = worker->owner;
@@ -139,7 +148,7 @@ static void execute(struct worker *worker, int queue, const struct work *work, s
     worker_fail(work->bound, lost);
     return;
   } else if (!lost && work->kind != WORK_WAIT && !is_cancelled(work)) {
-    owner->run(worker->context, queue, work);
+    run_entry(worker, queue, work);
   }
   situ_status_release(lost);
 }

@@ -6,22 +6,12 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/interrupt.h"
 #include "base/strbuf.h"
-#include "host/thread_pool.h"
-#include "situ/session.h"
 #include "tensor/tensor.h"
 
 /* How long a cancelled function may go on waiting. */
 enum { WAIT_NANOSECONDS = 20 * 1000 * 1000 };
-
-static _Atomic(situ_interrupt) interrupt_hook;
-
-static situ_status ask_during_kernel(void) { return compute_interrupted("The run"); }
-
-void situ_interrupt_set(situ_interrupt hook) {
-  atomic_store(&interrupt_hook, hook);
-  thread_pool_set_interrupt(hook ? ask_during_kernel : NULL);
-}
 
 situ_status compute_keep(const struct compute *compute, int input, situ_tensor **out) {
   *out = situ_tensor_retain(compute->in[input]);
@@ -40,8 +30,7 @@ situ_status compute_output(const struct compute *compute, int index, situ_shape 
 }
 
 situ_status compute_interrupted(const char *what) {
-  const situ_interrupt hook = atomic_load(&interrupt_hook);
-  return hook && hook() ? situ_status_create(SITU_CANCELLED, "%s was cancelled", what) : NULL;
+  return interrupt_ask() ? situ_status_create(SITU_CANCELLED, "%s was cancelled", what) : NULL;
 }
 
 situ_status compute_ask(const struct compute *compute, const char *what) {

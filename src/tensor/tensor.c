@@ -6,10 +6,13 @@
 #include <string.h>
 
 #include "base/huge_pages.h"
+#include "base/interrupt.h"
 #include "base/strbuf.h"
 #include "device/host_memory.h"
 #include "tensor/shape.h"
 #include "tensor/type.h"
+
+enum { STRINGS_PER_CHECK = 1024 }; /* for interrupts */
 
 /* Checks that the type is valid, the shape is known and valid, and the size does not overflow. */
 static situ_status check_args(situ_type type, const situ_shape *shape, size_t *bytes) {
@@ -67,6 +70,7 @@ static situ_status copy_strings(const situ_shape *shape, const struct strings *f
   const size_t count = bytes / sizeof(char *);
   size_t total = bytes;
   for (size_t i = 0; i < count; i++) {
+    if (i % STRINGS_PER_CHECK == 0) TRY(interrupt_check());
     const size_t length = get_string(from, i).length;
     if (length > PTRDIFF_MAX || __builtin_add_overflow(total, string_size(length), &total))
       return host_oom(SITU_STRING, shape, SIZE_MAX);
@@ -78,8 +82,13 @@ static situ_status copy_strings(const situ_shape *shape, const struct strings *f
     const situ_string text = get_string(from, i);
     pointers[i] = store_string(next, text);
     next += string_size(text.length);
+    if (i % STRINGS_PER_CHECK == 0 && interrupt_pending()) break;
   }
-  return NULL;
+  const situ_status status = interrupt_check();
+  if (!status) return NULL;
+  buffer_release(*out);
+  *out = NULL;
+  return status;
 }
 
 static situ_status copy_elements(situ_type type, const situ_shape *shape, const void *data,

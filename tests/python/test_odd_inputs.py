@@ -143,11 +143,36 @@ def test_gradient_of_gather_where_nothing_is_known():
         (lambda: tf.pad([1, 2], [[3, 0]], "SYMMETRIC"), "must be no greater than"),
         (lambda: tf.pad([1, 2], [[-1, 0]], "SYMMETRIC"), "non-negative"),
         (lambda: tf.random.normal(tf.constant([2**40, 2**40], "int64")), "2^63"),
+        (
+            lambda: tf.raw_ops.UnsortedSegmentJoin(
+                inputs=[["a", "b", "c", "d"]],
+                segment_ids=[1],
+                num_segments=tf.constant(2**62, "int64"),
+            ),
+            "2^63",
+        ),
     ],
 )
 def test_what_makes_no_sense_is_refused(call, words):
     with pytest.raises(tf.errors.InvalidArgumentError, match=words.replace("^", r"\^")):
         call()
+
+
+def test_a_cross_of_few_features_in_a_huge_batch():
+    batch = 2**62
+    result = tf.raw_ops.SparseCross(
+        indices=[tf.constant([[0, 0], [batch - 2, 0], [batch - 1, 0]], "int64")] * 2,
+        values=[tf.constant([1, 2, 3], "int64")] * 2,
+        shapes=[tf.constant([batch, 1], "int64")] * 2,
+        dense_inputs=[],
+        hashed_output=True,
+        num_buckets=100,
+        hash_key=1,
+        out_type="int64",
+        internal_type="int64",
+    )
+    assert result.output_indices.numpy().tolist() == [[0, 0], [batch - 2, 0], [batch - 1, 0]]
+    assert result.output_shape.numpy().tolist() == [batch, 1]
 
 
 def test_sizes_that_overflow_are_refused_while_building():

@@ -19,7 +19,8 @@ static bool is_left_out(const struct op_def *op) {
   return op->flags & (OP_BLOCKS | OP_UNBLOCKS | OP_COLLECTIVE | OP_VARIABLE | OP_FED);
 }
 
-/* Builds the call as a node, which checks shapes with less known; true if the outputs are small. */
+/* Builds the call as a node, which checks shapes with less known; true if the outputs are small, or
+ * the node is rejected: then the eager call has to fail, too, before it takes memory. */
 static bool is_small(const struct random_args *args) {
   situ_graph *graph = situ_graph_create();
   situ_value inputs[ARGS_MOST];
@@ -28,8 +29,12 @@ static bool is_small(const struct random_args *args) {
   const situ_value first = situ_emit(graph, args->schema->op->name, NULL, inputs, args->n_inputs,
                                      args->attrs, args->n_attrs);
   situ_status status = situ_graph_status(graph);
-  bool is_small = !status;
-  situ_status_release(status);
+  bool is_small = true;
+  if (status) {
+    situ_status_release(status);
+    situ_graph_release(graph);
+    return true;
+  }
   for (int i = 0; is_small && situ_value_valid(situ_value_output(first, i)); i++)
     is_small = situ_shape_count(situ_value_shape(situ_value_output(first, i))) <= MOST_RESULT;
   situ_graph_release(graph);

@@ -18,10 +18,11 @@ unsigned random_byte(struct random_bytes *bytes) {
 }
 
 int64_t random_integer(struct random_bytes *bytes) {
-  static const int64_t odd[] = {INT32_MIN, INT32_MAX, INT64_MIN, INT64_MAX, (int64_t)1 << 32,
-                                -1000,     255,       65536,     100,       1 << 20};
-  const unsigned b = random_byte(bytes);
-  return b >= 246 ? odd[b - 246] : (int64_t)(b % 12) - 3;
+  static const int64_t odd[] = {
+      INT32_MIN, INT32_MAX, INT64_MIN, INT64_MAX, (int64_t)1 << 32, -1000,
+      255,       65536,     100,       1 << 20,   (int64_t)1 << 62, INT64_MAX / 3 * 2};
+  const unsigned b = random_byte(bytes), first = 256 - (unsigned)COUNT_OF(odd);
+  return b >= first ? odd[b - first] : (int64_t)(b % 12) - 3;
 }
 
 double random_real(struct random_bytes *bytes) {

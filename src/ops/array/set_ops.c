@@ -8,6 +8,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/interrupt.h"
+#include "base/sort.h"
 #include "ops/ops.h"
 #include "tensor/shape.h"
 #include "tensor/tensor.h"
@@ -192,11 +194,11 @@ static situ_status sort_items(struct sets *sets) {
     for (int64_t i = 0; i < own; i++) {
       struct item *item = &sets->items[sets->count++];
       *item = (struct item){.at = i, .side = s};
+      TRY(interrupt_check());
       TRY(group_of(&sets->side[s], i, &item->group));
     }
   }
-  qsort_r(sets->items, (size_t)n, sizeof *sets->items, compare_items, sets);
-  return NULL;
+  return sort_array(sets->items, (size_t)n, sizeof *sets->items, compare_items, sets);
 }
 
 /* The end of the run of items from `at` on with one value in one set; *sides has a bit per operand

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/interrupt.h"
 #include "kernel/host.h"
 #include "ops/gradient.h"
 #include "ops/ops.h"
@@ -12,6 +13,8 @@
 #include "tensor/shape.h"
 #include "tensor/tensor.h"
 #include "tensor/type.h"
+
+enum { CHECK_EVERY = 1024 }; /* elements between checks for interrupts */
 
 static int64_t element(const situ_tensor *tensor, int64_t i) {
   const void *data = situ_tensor_data(tensor);
@@ -51,10 +54,14 @@ static situ_status compute_where(struct compute *compute) {
   const int rank = in->shape.rank;
   int64_t count = 0, *at = NULL;
   void *data = NULL;
-  for (int64_t i = 0; i < n; i++) count += is_set(in, i);
+  for (int64_t i = 0; i < n; i++) {
+    if (i % CHECK_EVERY == 0) TRY(interrupt_check());
+    count += is_set(in, i);
+  }
   TRY(compute_output(compute, 0, (situ_shape){2, {count, rank}}, &data));
   at = data;
   for (int64_t i = 0; i < n; i++) {
+    if (i % CHECK_EVERY == 0) TRY(interrupt_check());
     if (!is_set(in, i)) continue;
     int64_t rest = i;
     for (int d = rank - 1; d >= 0; d--) {
@@ -224,6 +231,7 @@ static situ_status count_each(struct compute *compute, const struct slices *s, i
   TRY(compute_output(compute, 2, SITU_SHAPE(distinct), &counts));
   memset(counts, 0, (size_t)distinct * situ_type_size(type));
   for (int64_t i = 0; i < s->count; i++) {
+    if (i % CHECK_EVERY == 0) TRY(interrupt_check());
     const int64_t at = element(compute->out[1], i);
     put(counts, type, at, element(compute->out[2], at) + 1);
   }
@@ -242,8 +250,10 @@ static situ_status compute_unique(struct compute *compute) {
   situ_shape shape = in->shape;
   situ_status status = table_create(s.count, &table);
   if (!status) status = compute_output(compute, 1, SITU_SHAPE(s.count), &numbers);
-  for (int64_t i = 0; i < s.count && !status; i++)
+  for (int64_t i = 0; i < s.count && !status; i++) {
     put(numbers, type, i, table_find(&table, &s, &s, i, true));
+    status = interrupt_check();
+  }
   shape.dim[axis] = status ? 0 : table.count;
   if (!status) status = take(compute, 0, &s, table.first, table.count, shape);
   if (!status && compute->call->n_out > 2) status = count_each(compute, &s, table.count);
@@ -267,9 +277,14 @@ static situ_status compute_difference(struct compute *compute) {
   situ_status status = table_create(m, &table);
   if (!status && !kept) status = NO_MEMORY();
   const struct slices xs = slices_of(x, 0), ys = slices_of(y, 0);
-  for (int64_t i = 0; i < m && !status; i++) table_find(&table, &ys, &ys, i, true);
-  for (int64_t i = 0; i < n && !status; i++)
+  for (int64_t i = 0; i < m && !status; i++) {
+    table_find(&table, &ys, &ys, i, true);
+    status = interrupt_check();
+  }
+  for (int64_t i = 0; i < n && !status; i++) {
     if (table_find(&table, &ys, &xs, i, false) < 0) kept[count++] = i;
+    status = interrupt_check();
+  }
   void *places = NULL;
   if (!status) status = take(compute, 0, &xs, kept, count, SITU_SHAPE(count));
   if (!status) status = compute_output(compute, 1, SITU_SHAPE(count), &places);
@@ -330,11 +345,13 @@ static situ_status compute_partition(struct compute *compute) {
     for (int d = parts->shape.rank; d < data->shape.rank; d++)
       shape.dim[shape.rank++] = data->shape.dim[d];
     for (int64_t i = 0; i < n; i++) shape.dim[0] += element(parts, i) == p;
+    TRY(interrupt_check());
     void *to = NULL;
     TRY(compute_output(compute, p, shape, &to));
     char *at = to;
     for (int64_t i = 0; i < n; i++) {
       if (element(parts, i) != p || !row) continue;
+      TRY(interrupt_check());
       memcpy(at, (const char *)situ_tensor_data(data) + (size_t)i * row, row);
       at += row;
     }
@@ -391,6 +408,7 @@ static situ_status compute_stitch(struct compute *compute) {
     const char *from = situ_tensor_data(compute->in[n + k]);
     for (int64_t i = 0; i < situ_shape_count(indices->shape); i++) {
       const int64_t at = element(indices, i);
+      TRY(interrupt_check());
       if (at < 0) return INVALID("indices[%lld] = %lld is negative", (long long)i, (long long)at);
       if (row) memcpy((char *)to + (size_t)at * row, from + (size_t)i * row, row);
     }

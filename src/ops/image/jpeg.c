@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/interrupt.h"
 #include "base/limits.h"
 #include "ops/image/jpeg_library.h"
 
@@ -73,9 +74,11 @@ static void skip_source(j_decompress_ptr info, long count) {
 
 static void end_source(j_decompress_ptr info) { (void)info; }
 
-/* Limits the scans: a scan of a few bytes visits every block. */
-static void limit_scans(j_common_ptr codec) {
+/* Ends the decoder if the program is interrupted. Limits the scans: a scan of a few bytes visits
+ * every block. */
+static void observe(j_common_ptr codec) {
   struct decoder *decoder = codec->client_data;
+  if (interrupt_pending()) longjmp(decoder->failure.jump, 1);
   if (decoder->info.input_scan_number <= decoder->max_scans) return;
   snprintf(decoder->failure.message, sizeof decoder->failure.message,
            "it has more than %lld scans (SITU_JPEG_SCANS)", (long long)decoder->max_scans);
@@ -92,7 +95,7 @@ static void read_header(void *context) {
                                .resync_to_restart = decoder->jpeg->jpeg_resync_to_restart,
                                .term_source = end_source};
   decoder->info.src = &decoder->source;
-  decoder->progress.progress_monitor = limit_scans;
+  decoder->progress.progress_monitor = observe;
   decoder->info.progress = &decoder->progress;
   if (decoder->jpeg->jpeg_read_header(&decoder->info, TRUE) != JPEG_HEADER_OK)
     ERREXIT(&decoder->info, JERR_INPUT_EOF);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/dl.h"
+#include "base/interrupt.h"
 #include "base/limits.h"
 
 /* libpng's structs are opaque: it is used without its header. Constants as version 1.6 has them. */
@@ -156,8 +157,10 @@ static void set_transformations(struct decoder *decoder) {
 
 static void read_lines(struct decoder *decoder) {
   for (int pass = 0; pass < decoder->passes; pass++)
-    for (int64_t y = 0; y < decoder->height; y++)
+    for (int64_t y = 0; y < decoder->height; y++) {
+      if (interrupt_pending()) return;
       png.png_read_row(decoder->png, decoder->samples + (size_t)y * decoder->line, NULL);
+    }
   png.png_read_end(decoder->png, decoder->info);
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/interrupt.h"
 #include "ops/gradient.h"
 #include "ops/ops.h"
 #include "tensor/number.h"
@@ -114,7 +115,7 @@ struct axes {
 static void apply(const struct axes *axes, const situ_tensor *in, float *out, bool backward) {
   const void *data = situ_tensor_data(in);
   const int64_t *from = axes->from, *to = axes->to, c = axes->channels;
-  for (int64_t i = 0; i < axes->batch * to[0] * to[1]; i++) {
+  for (int64_t i = 0; i < axes->batch * to[0] * to[1] && !interrupt_pending(); i++) {
     const int64_t w = i % to[1], h = i / to[1] % to[0], image = i / to[1] / to[0];
     for (int64_t r = 0; r < axes->rows.length; r++) {
       const float down = axes->rows.weights[h * axes->rows.length + r];

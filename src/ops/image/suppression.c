@@ -3,6 +3,7 @@
  * suppression has lowered returns to the heap, so that the order of selection is that of the final
  * scores. */
 #include "ops/image/suppression.h"
+#include "base/interrupt.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -70,7 +71,7 @@ static bool survives(const struct suppression *s, const struct selection *select
 
 static void select_best(const struct suppression *s, struct candidate *heap, int64_t count,
                         struct selection *out) {
-  while (count && out->count < s->most) {
+  while (count && out->count < s->most && !interrupt_pending()) {
     const float before = heap[0].score;
     const bool survived = survives(s, out, &heap[0]);
     if (survived && heap[0].score == before) {

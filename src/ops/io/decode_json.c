@@ -2,6 +2,7 @@
  * decode_json.c: DecodeJSONExample: tf.Example records from JSON to binary format. */
 #include <stdlib.h>
 
+#include "base/interrupt.h"
 #include "ops/ops.h"
 #include "situ/message.h"
 #include "tensor/tensor.h"
@@ -29,7 +30,7 @@ static situ_status compute_decode_json(struct compute *compute) {
   situ_string *records = calloc((size_t)n + 1, sizeof *records);
   if (!records) return NO_MEMORY();
   situ_status status = NULL;
-  for (int64_t i = 0; i < n && !status; i++)
+  for (int64_t i = 0; i < n && !status && !interrupt_pending(); i++)
     status = convert(situ_tensor_string(compute->in[0], i), &records[i]);
   if (!status) status = situ_tensor_create_strings(shape, records, &compute->out[0]);
   for (int64_t i = 0; i < n; i++) free((void *)(uintptr_t)records[i].data);

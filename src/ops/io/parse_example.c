@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/interrupt.h"
 #include "ops/ops.h"
 #include "proto/wire.h"
 #include "tensor/shape.h"
@@ -230,7 +231,8 @@ static situ_status dense_values(const struct parsing *p, int index, int64_t coun
   situ_status status = NULL;
   for (int64_t i = 0; i < p->n && !status; i++) {
     bool found = false;
-    status = read_feature(p, i, key, true, preset->type, &values, &found);
+    status = interrupt_check();
+    if (!status) status = read_feature(p, i, key, true, preset->type, &values, &found);
     if (!status && !found)
       status = situ_shape_count(preset->shape) ? take_default(preset, count, &values)
                                                : is_missing(p, i, key, preset->type);
@@ -271,7 +273,8 @@ static situ_status gather(const struct parsing *p, situ_string key, bool dense, 
   all->type = type;
   for (int64_t i = 0; i < p->n && !status; i++) {
     bool found = false;
-    status = read_feature(p, i, key, dense, type, &values, &found);
+    status = interrupt_check();
+    if (!status) status = read_feature(p, i, key, dense, type, &values, &found);
     counts[i] = status ? 0 : values.count;
     for (int64_t k = 0; k < counts[i] && !status; k++) {
       struct wire_field field = {0};

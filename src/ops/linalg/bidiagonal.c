@@ -7,6 +7,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "base/interrupt.h"
 #include "kernel/host.h"
 
 enum { MOST_ITERATIONS = 60 }; /* per value */
@@ -164,7 +165,7 @@ bool bidiagonal_svd(int64_t n, double *d, double *e, const struct rotated *u,
     if (e[high - 1] == 0) {
       high--;
       tries = 0;
-    } else if (tries++ < MOST_ITERATIONS) {
+    } else if (tries++ < MOST_ITERATIONS && !interrupt_pending()) {
       svd_iterate(high, d, e, u, v);
     } else {
       return false;
@@ -212,7 +213,7 @@ bool bidiagonal_eigen(int64_t n, double *d, double *e, const struct rotated *z) 
              !(fabs(e[high]) < DBL_MIN))
         high++;
       if (high == low) break;
-      if (tries == MOST_ITERATIONS) return false;
+      if (tries == MOST_ITERATIONS || interrupt_pending()) return false;
       eigen_step(low, high, d, e, z);
     }
   sort(n, d, false, z, NULL);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/complex_number.h"
+#include "base/interrupt.h"
 #include "ops/linalg/dense.h"
 #include "ops/linalg/schur.h"
 
@@ -28,7 +29,7 @@ static situ_status square_shape(struct call *call) {
 /* c = a b; b adjoint: c = a b^H. */
 static void multiply(int64_t n, const number *a, const number *b, bool adjoint, number *c) {
   memset(c, 0, (size_t)(n * n) * sizeof *c);
-  for (int64_t i = 0; i < n; i++)
+  for (int64_t i = 0; i < n && !interrupt_pending(); i++)
     for (int64_t k = 0; k < n; k++) {
       const number x = a[i * n + k];
       const double re = creal(x), im = cimag(x);

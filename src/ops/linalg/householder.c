@@ -2,7 +2,7 @@
  * householder.c: reductions of dense matrices by Householder reflections. */
 #include "ops/linalg/householder.h"
 
-#include "base/base.h"
+#include "base/interrupt.h"
 
 #define ALGORITHMS "ops/linalg/householder_steps.h"
 #include "ops/linalg/elements.h"

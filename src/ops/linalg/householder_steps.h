@@ -63,7 +63,7 @@ static void F(put_column)(int64_t count, const E *from, E *a, int64_t lda) {
 void F(householder_qr)(int64_t m, int64_t n, E *a, E *tau, E *work) {
   const int64_t k = min_i64(m, n);
   E *v = work, *w = work + m;
-  for (int64_t c = 0; c < k; c++) {
+  for (int64_t c = 0; c < k && !interrupt_pending(); c++) {
     E *at = a + c * n + c;
     double beta;
     F(get_column)(m - c, at, n, v);
@@ -79,7 +79,7 @@ void F(householder_product)(int64_t m, int64_t k, int64_t offset, const E *a, in
   E *v = work, *w = work + m;
   for (int64_t i = 0; i < m; i++)
     for (int64_t j = 0; j < wide; j++) q[i * wide + j] = NUMBER(i == j);
-  for (int64_t c = k - 1; c >= 0; c--) {
+  for (int64_t c = k - 1; c >= 0 && !interrupt_pending(); c--) {
     const int64_t top = c + offset;
     if (top >= m) continue;
     F(get_column)(m - top, a + top * lda + c, lda, v);
@@ -91,7 +91,7 @@ void F(householder_product)(int64_t m, int64_t k, int64_t offset, const E *a, in
 void F(householder_bidiagonal)(int64_t m, int64_t n, E *a, double *d, double *e, E *tau_q, E *tau_p,
                                E *work) {
   E *v = work, *w = work + m;
-  for (int64_t c = 0; c < n; c++) {
+  for (int64_t c = 0; c < n && !interrupt_pending(); c++) {
     E *at = a + c * n + c;
     F(get_column)(m - c, at, n, v);
     tau_q[c] = F(reflector)(m - c, v, &d[c]);
@@ -109,7 +109,7 @@ void F(householder_bidiagonal)(int64_t m, int64_t n, E *a, double *d, double *e,
 void F(householder_product_of_rows)(int64_t n, const E *a, const E *tau, E *p, E *work) {
   for (int64_t i = 0; i < n; i++)
     for (int64_t j = 0; j < n; j++) p[i * n + j] = NUMBER(i == j);
-  for (int64_t c = n - 2; c >= 0; c--)
+  for (int64_t c = n - 2; c >= 0 && !interrupt_pending(); c--)
     F(apply_left)(n - c - 1, n - c - 1, p + (c + 1) * (n + 1), n, a + c * n + c + 1, tau[c], work);
 }
 
@@ -140,7 +140,7 @@ CLONES static void F(multiply)(int64_t n, const E *restrict a, int64_t lda, cons
 
 void F(householder_tridiagonal)(int64_t n, E *a, double *d, double *e, E *tau, E *work) {
   E *v = work, *x = work + n;
-  for (int64_t c = 0; c + 1 < n; c++) {
+  for (int64_t c = 0; c + 1 < n && !interrupt_pending(); c++) {
     const int64_t size = n - c - 1;
     E *at = a + (c + 1) * n + c, inner = NUMBER(0);
     F(get_column)(size, at, n, v);
@@ -157,7 +157,7 @@ void F(householder_tridiagonal)(int64_t n, E *a, double *d, double *e, E *tau, E
 
 void F(householder_hessenberg)(int64_t n, E *a, E *tau, E *work) {
   E *v = work, *w = work + n;
-  for (int64_t c = 0; c + 2 < n; c++) {
+  for (int64_t c = 0; c + 2 < n && !interrupt_pending(); c++) {
     const int64_t size = n - c - 1;
     E *at = a + (c + 1) * n + c;
     double beta;

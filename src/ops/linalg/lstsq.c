@@ -2,6 +2,7 @@
  * lstsq.c: linear least-squares problems. */
 #include <float.h>
 
+#include "base/interrupt.h"
 #include "ops/linalg/dense.h"
 #include "ops/linalg/svd.h"
 

@@ -7,7 +7,7 @@
 static void F(product)(int64_t rows, int64_t inner, int64_t columns, const E *a, bool adjoint,
                        const E *b, E *c) {
   for (int64_t i = 0; i < rows * columns; i++) c[i] = NUMBER(0);
-  for (int64_t k = 0; k < inner; k++)
+  for (int64_t k = 0; k < inner && !interrupt_pending(); k++)
     for (int64_t i = 0; i < rows; i++) {
       const E share = adjoint ? CONJ(a[k * rows + i]) : a[i * inner + k];
       for (int64_t j = 0; j < columns; j++) c[i * columns + j] += MUL(share, b[k * columns + j]);
@@ -17,7 +17,7 @@ static void F(product)(int64_t rows, int64_t inner, int64_t columns, const E *a,
 /* Replaces the lower triangle of a Hermitian matrix by its Cholesky factor; false if it is not
  * positive definite. */
 static bool F(cholesky)(int64_t n, E *a) {
-  for (int64_t r = 0; r < n; r++)
+  for (int64_t r = 0; r < n && !interrupt_pending(); r++)
     for (int64_t c = 0; c <= r; c++) {
       E rest = a[r * n + c];
       for (int64_t k = 0; k < c; k++) rest -= MUL(a[r * n + k], CONJ(a[c * n + k]));
@@ -29,12 +29,12 @@ static bool F(cholesky)(int64_t n, E *a) {
 
 /* Solves L L^H x = b in place. */
 static void F(solve_factored)(int64_t n, int64_t sides, const E *l, E *x) {
-  for (int64_t r = 0; r < n; r++)
+  for (int64_t r = 0; r < n && !interrupt_pending(); r++)
     for (int64_t k = 0; k <= r; k++)
       for (int64_t j = 0; j < sides; j++)
         x[r * sides + j] = k < r ? x[r * sides + j] - MUL(l[r * n + k], x[k * sides + j])
                                  : DIV(x[r * sides + j], l[r * n + r]);
-  for (int64_t r = n - 1; r >= 0; r--)
+  for (int64_t r = n - 1; r >= 0 && !interrupt_pending(); r--)
     for (int64_t k = n - 1; k >= r; k--)
       for (int64_t j = 0; j < sides; j++)
         x[r * sides + j] = k > r ? x[r * sides + j] - MUL(CONJ(l[k * n + r]), x[k * sides + j])
@@ -48,7 +48,7 @@ static situ_status F(solve_normal)(const struct dense *dense, int64_t sides, dou
   if (m >= n) {
     F(product)(n, m, n, a, true, a, gram);
   } else {
-    for (int64_t i = 0; i < m * m; i++) {
+    for (int64_t i = 0; i < m * m && !interrupt_pending(); i++) {
       gram[i] = NUMBER(0);
       for (int64_t j = 0; j < n; j++) gram[i] += MUL(a[i / m * n + j], CONJ(a[i % m * n + j]));
     }
@@ -79,14 +79,14 @@ static situ_status F(solve_singular)(const struct dense *dense, int64_t sides, E
         "Singular value decomposition was not successful. The input might not be valid.");
   /* a = P S Q^H, with the columns of P and Q in rows. */
   const E *p = m >= n ? ut : vt, *q = m >= n ? vt : ut;
-  for (int64_t i = 0; i < k; i++)
+  for (int64_t i = 0; i < k && !interrupt_pending(); i++)
     for (int64_t j = 0; j < sides; j++) {
       E sum = NUMBER(0);
       for (int64_t r = 0; r < m; r++) sum += MUL(CONJ(p[i * m + r]), b[r * sides + j]);
       t[i * sides + j] = s[i] > s[0] * (double)most * dense_epsilon(dense) ? sum / s[i] : NUMBER(0);
     }
   for (int64_t r = 0; r < n * sides; r++) x[r] = NUMBER(0);
-  for (int64_t i = 0; i < k; i++)
+  for (int64_t i = 0; i < k && !interrupt_pending(); i++)
     for (int64_t r = 0; r < n; r++)
       for (int64_t j = 0; j < sides; j++) x[r * sides + j] += MUL(q[i * n + r], t[i * sides + j]);
   return NULL;

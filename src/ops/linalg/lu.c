@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * lu.c: the LU decomposition and the logarithm of determinants of batches of matrices. */
+#include "base/interrupt.h"
 #include "ops/linalg/dense.h"
 
 #define ALGORITHMS "ops/linalg/lu_steps.h"

@@ -7,7 +7,7 @@ CLONES static bool F(eliminate)(int64_t n, E *restrict a, int64_t *restrict p, b
   bool whole = true;
   *odd = false;
   for (int64_t i = 0; i < n; i++) p[i] = i;
-  for (int64_t c = 0; c < n; c++) {
+  for (int64_t c = 0; c < n && !interrupt_pending(); c++) {
     int64_t pivot = c;
     for (int64_t r = c + 1; r < n; r++)
       if (ABS2(a[r * n + c]) > ABS2(a[pivot * n + c])) pivot = r;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * matrix_solve.c: MatrixSolve, Cholesky, inverse and determinant of batches of matrices. */
+#include "base/interrupt.h"
 #include "ops/linalg/dense.h"
 
 #define KERNELS "ops/linalg/matrix_solve.cl"

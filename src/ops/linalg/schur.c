@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/complex_number.h"
+#include "base/interrupt.h"
 #include "ops/linalg/householder.h"
 
 enum {
@@ -90,7 +91,7 @@ static bool make_triangular(int64_t n, number *h, number *zt, struct rotation *t
     if (low == high) {
       high--;
       tries = 0;
-    } else if (tries++ < MOST_ITERATIONS) {
+    } else if (tries++ < MOST_ITERATIONS && !interrupt_pending()) {
       iterate(n, h, zt, low, high, shift_of(n, h, high, tries), turns);
     } else {
       return false;
@@ -116,7 +117,7 @@ void schur_eigenvectors(int64_t n, const number *t, number *x) {
   for (int64_t i = 0; i < n * n; i++) most = fmax(most, size_of(t[i]));
   const double least = fmax(DBL_EPSILON * most, DBL_MIN);
   memset(x, 0, (size_t)(n * n) * sizeof *x);
-  for (int64_t k = 0; k < n; k++) {
+  for (int64_t k = 0; k < n && !interrupt_pending(); k++) {
     x[k * n + k] = 1;
     for (int64_t i = k - 1; i >= 0; i--) {
       number sum = t[i * n + k], gap = t[k * n + k] - t[i * n + i];
@@ -129,7 +130,7 @@ void schur_eigenvectors(int64_t n, const number *t, number *x) {
 
 void schur_square_root(int64_t n, const number *t, number *root) {
   memset(root, 0, (size_t)(n * n) * sizeof *root);
-  for (int64_t j = 0; j < n; j++) {
+  for (int64_t j = 0; j < n && !interrupt_pending(); j++) {
     root[j * n + j] = csqrt(t[j * n + j]);
     for (int64_t i = j - 1; i >= 0; i--) {
       number sum = t[i * n + j];
@@ -153,7 +154,7 @@ static double distance(int64_t n, const number *t) {
 
 /* y += weight x (1 + node x)^-1 for upper triangular x. */
 static void add_quotient(int64_t n, const number *x, double node, double weight, number *y) {
-  for (int64_t r = 0; r < n; r++) { /* row r of q with q (1 + node x) = x */
+  for (int64_t r = 0; r < n && !interrupt_pending(); r++) { /* row r of q with q (1 + node x) = x */
     for (int64_t c = r; c < n; c++) {
       number sum = x[r * n + c];
       for (int64_t k = r; k < c; k++) sum -= mul(y[r * n + k], node * x[k * n + c]);

@@ -2,6 +2,7 @@
  * tridiagonal.c: products and systems of tridiagonal matrices, and systems of banded triangles. */
 #include <float.h>
 
+#include "base/interrupt.h"
 #include "ops/linalg/dense.h"
 
 static double precision_of(const struct dense *dense) {

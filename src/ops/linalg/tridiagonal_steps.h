@@ -11,7 +11,7 @@ static situ_status F(tridiagonal_matmul_one)(const struct dense *dense, int64_t 
     *y = x + n * sides;
   for (int i = 0; i < 3; i++) dense_load(compute->in[i], index * n, n, IS_COMPLEX, super + i * n);
   dense_load(compute->in[3], index * n * sides, n * sides, IS_COMPLEX, x);
-  for (int64_t i = 0; i < n; i++)
+  for (int64_t i = 0; i < n && !interrupt_pending(); i++)
     for (int64_t j = 0; j < sides; j++) {
       E sum = MUL(diagonal[i], x[i * sides + j]);
       if (i + 1 < n) sum += MUL(super[i], x[(i + 1) * sides + j]);
@@ -56,7 +56,7 @@ static E F(perturbed)(E pivot, double least) {
 static bool F(solve_band)(const struct F(band) * band, const E *sub, bool pivoting, double least) {
   const int64_t n = band->n, sides = band->sides;
   E *u = band->u, *v = band->v, *w = band->w, *x = band->x;
-  for (int64_t i = 0; i + 1 < n; i++) {
+  for (int64_t i = 0; i + 1 < n && !interrupt_pending(); i++) {
     E below = sub[i + 1];
     w[i] = NUMBER(0);
     if (pivoting && MAGNITUDE(below) > MAGNITUDE(u[i])) below = F(exchange)(band, i, below);
@@ -69,7 +69,7 @@ static bool F(solve_band)(const struct F(band) * band, const E *sub, bool pivoti
   }
   u[n - 1] = F(perturbed)(u[n - 1], least);
   if (MAGNITUDE(u[n - 1]) == 0) return false;
-  for (int64_t i = n - 1; i >= 0; i--)
+  for (int64_t i = n - 1; i >= 0 && !interrupt_pending(); i--)
     for (int64_t j = 0; j < sides; j++) {
       E rest = x[i * sides + j];
       if (i + 1 < n) rest -= MUL(v[i], x[(i + 1) * sides + j]);
@@ -118,7 +118,7 @@ static situ_status F(banded_solve_one)(const struct dense *dense, int64_t index,
   dense_load(compute->in[1], batch_index(out, &compute->in[1]->shape, index) * n * sides, n * sides,
              IS_COMPLEX, x);
   const bool down = lower != adjoint;
-  for (int64_t step = 0; step < n; step++) {
+  for (int64_t step = 0; step < n && !interrupt_pending(); step++) {
     const int64_t r = down ? step : n - 1 - step;
     for (int64_t off = 1; off < bands && off <= step; off++) {
       const int64_t c = down ? r - off : r + off;

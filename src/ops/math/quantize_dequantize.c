@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/interrupt.h"
 #include "ops/gradient.h"
 #include "ops/ops.h"
 #include "tensor/number.h"
@@ -78,7 +79,7 @@ static void range_of_slice(situ_type type, const void *data, const struct slices
   *min = INFINITY;
   *max = -INFINITY;
   for (int64_t o = 0; o < slices->outer; o++)
-    for (int64_t i = 0; i < slices->inner; i++) {
+    for (int64_t i = 0; i < slices->inner && !interrupt_pending(); i++) {
       const double x = number_at(type, data, (o * slices->count + s) * slices->inner + i);
       *min = x < *min ? x : *min;
       *max = x > *max ? x : *max;
@@ -112,7 +113,7 @@ static situ_status check_ranges(const struct compute *compute, const struct slic
 static void quantize_slice(const struct rounding *how, const struct scale *scale, const void *x,
                            const struct slices *slices, int64_t s, void *y) {
   for (int64_t o = 0; o < slices->outer; o++)
-    for (int64_t i = 0; i < slices->inner; i++) {
+    for (int64_t i = 0; i < slices->inner && !interrupt_pending(); i++) {
       const int64_t at = (o * slices->count + s) * slices->inner + i;
       number_store(how->type, y, at, quantize(how, scale, number_at(how->type, x, at)));
     }
@@ -156,7 +157,7 @@ static situ_status compute_quantize_gradient(struct compute *compute) {
       number_store(type, out[i], k, 0);
   if (situ_shape_count(compute->in[2]->shape) != slices.count)
     return INVALID("input_min must have %lld elements", (long long)slices.count);
-  for (int64_t at = 0; at < situ_shape_count(in->shape); at++) {
+  for (int64_t at = 0; at < situ_shape_count(in->shape) && !interrupt_pending(); at++) {
     const int64_t s = at / slices.inner % slices.count;
     const double value = number_at(type, x, at);
     const bool is_inside = value >= number_at(type, min, s) && value <= number_at(type, max, s);

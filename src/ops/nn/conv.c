@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "host/conv.h"
+#include "base/interrupt.h"
 #include "host/thread_pool.h"
 #include "ops/gradient.h"
 #include "ops/ops.h"

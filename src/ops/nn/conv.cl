@@ -7,7 +7,12 @@
  * channels that a filter sees, results of a group of channels, images}; place is what window_place
  * makes; step holds the strides {n, h, w, c} of the images, then of the results. Items are elements
  * in the order n, h, w, c whatever the layout is. */
+#include "kernel/interrupt.h"
 #if T_IS_REAL
+
+/* Ends the kernel at the beginning of a row of results, if the program is interrupted. */
+#define CHECK_ROW() \
+  if (channel_ == 0 && col_ == 0 && INTERRUPTED) return
 
 #define DECODE(i, h, w, c)                                                 \
   const i64 channel_ = (i) % (c), pixel_ = (i) / (c), col_ = pixel_ % (w), \
@@ -21,6 +26,7 @@ KERNEL(conv, IN(T, x), IN(T, filter), OUT(T, y), OUT(T, space), SIZES(dim), SIZE
   UNPACK(step);
   (void)space;
   DECODE(i, dim[0], dim[1], dim[2]);
+  CHECK_ROW();
   const i64 start = image_ * step[0] + channel_ / dim[6] * dim[5] * step[3];
   C sum = 0;
   for (i64 r = 0; r < dim[3]; r++) {
@@ -45,6 +51,7 @@ KERNEL(conv_images, IN(T, dy), IN(T, filter), OUT(T, dx), OUT(T, space), SIZES(d
   (void)space;
   const i64 channels = dim[2] / dim[6] * dim[5];
   DECODE(i, place[0], place[1], channels);
+  CHECK_ROW();
   const i64 first = channel_ / dim[5] * dim[6]; /* of the results that see this channel */
   C sum = 0;
   for (i64 r = 0; r < dim[3]; r++) {
@@ -73,7 +80,7 @@ KERNEL(conv_filter, IN(T, x), IN(T, dy), OUT(T, df), OUT(T, space), SIZES(dim), 
   const i64 r = tap / dim[4], k = tap % dim[4];
   C sum = 0;
   for (i64 image = 0; image < dim[7]; image++)
-    for (i64 row = 0; row < dim[0]; row++) {
+    for (i64 row = 0; row < dim[0] && !INTERRUPTED; row++) {
       const i64 h = row * place[2] - place[4] + r * place[6];
       for (i64 col = 0; col < dim[1] && h >= 0 && h < place[0]; col++) {
         const i64 w = col * place[3] - place[5] + k * place[7];
@@ -99,6 +106,7 @@ RANGE(depthwise, IN(T, x), IN(T, filter), OUT(T, y), OUT(T, space), SIZES(dim), 
   (void)n;
   for (i64 i = begin, count; i < end; i += count) {
     DECODE(i, dim[0], dim[1], dim[2]);
+    CHECK_ROW();
     C sum[ROOM];
     count = end - i < dim[2] - channel_ ? end - i : dim[2] - channel_;
     count = count < ROOM ? count : ROOM;
@@ -131,6 +139,7 @@ RANGE(depthwise_images, IN(T, dy), IN(T, filter), OUT(T, dx), OUT(T, space), SIZ
   const i64 channels = dim[2] / dim[6], each = dim[6];
   for (i64 i = begin, count; i < end; i += count) {
     DECODE(i, place[0], place[1], channels);
+    CHECK_ROW();
     C sum[ROOM];
     count = end - i < channels - channel_ ? end - i : channels - channel_;
     count = count < ROOM ? count : ROOM;
@@ -167,7 +176,7 @@ RANGE(depthwise_filter, IN(T, x), IN(T, dy), OUT(T, df), OUT(T, space), SIZES(di
     count = count < ROOM ? count : ROOM;
     for (i64 j = 0; j < count; j++) sum[j] = 0;
     for (i64 image = 0; image < dim[7]; image++)
-      for (i64 row = 0; row < dim[0]; row++) {
+      for (i64 row = 0; row < dim[0] && !INTERRUPTED; row++) {
         const i64 h = row * place[2] - place[4] + r * place[6];
         for (i64 col = 0; col < dim[1] && h >= 0 && h < place[0]; col++) {
           const i64 w = col * place[3] - place[5] + k * place[7];
@@ -189,4 +198,5 @@ RANGE(depthwise_filter, IN(T, x), IN(T, dy), OUT(T, df), OUT(T, space), SIZES(di
 #undef ROOM
 #endif
 #undef DECODE
+#undef CHECK_ROW
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ops/nn/ctc.h"
+#include "base/interrupt.h"
 #include "ops/gradient.h"
 #include "ops/ops.h"
 #include "tensor/shape.h"
@@ -79,7 +80,7 @@ static double arrive(const struct lattice *l, const double *from, int64_t u) {
 
 /* Fills log probabilities of beginnings; -log p of all of it. */
 static double compute_forward(const struct lattice *l) {
-  for (int64_t t = 0; t < l->steps; t++)
+  for (int64_t t = 0; t < l->steps && !interrupt_pending(); t++)
     for (int64_t u = 0; u < l->width; u++) {
       const double here = l->log_y[t * l->classes + l->path[u]];
       double *at = &l->forth[t * l->width + u];
@@ -94,7 +95,7 @@ static double compute_forward(const struct lattice *l) {
 
 /* Log probabilities of the rest of the path after a position, without the position itself. */
 static void compute_backward(const struct lattice *l, double *scratch) {
-  for (int64_t t = l->steps - 1; t >= 0; t--) {
+  for (int64_t t = l->steps - 1; t >= 0 && !interrupt_pending(); t--) {
     double *at = l->back + t * l->width;
     if (t == l->steps - 1) {
       for (int64_t u = 0; u < l->width; u++) at[u] = u >= l->width - 2 ? 0 : -INFINITY;
@@ -124,7 +125,7 @@ struct losing {
 /* The gradient of one sequence: softmax less the share of the labels at each step. */
 static void give_gradient(const struct losing *job, const struct lattice *l, int64_t b, double loss,
                           double *share) {
-  for (int64_t t = 0; t < l->steps; t++) {
+  for (int64_t t = 0; t < l->steps && !interrupt_pending(); t++) {
     for (int64_t k = 0; k < l->classes; k++) share[k] = -INFINITY;
     for (int64_t u = 0; u < l->width; u++) {
       const int64_t at = t * l->width + u;
@@ -248,7 +249,7 @@ static int64_t decode_one(const struct compute *compute, const struct ctc_sizes 
   int64_t count = 0, before = -1, blank = call_integer(compute->call, "blank_index");
   if (blank < 0) blank += s->classes;
   *sum = 0;
-  for (int64_t t = 0; t < s->lengths[b]; t++) {
+  for (int64_t t = 0; t < s->lengths[b] && !interrupt_pending(); t++) {
     const int64_t at = (t * s->batch + b) * s->classes;
     int64_t best = 0;
     for (int64_t k = 1; k < s->classes; k++)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/interrupt.h"
 #include "ops/nn/ctc.h"
 #include "ops/ops.h"
 #include "tensor/shape.h"
@@ -159,7 +160,7 @@ static situ_status search_one(const struct searching *job, struct beam *beam, in
   beam->all[0].letter = -INFINITY;
   beam->best[0] = 0;
   beam->n_best = 1;
-  for (int64_t t = 0; t < s->lengths[b]; t++) {
+  for (int64_t t = 0; t < s->lengths[b] && !interrupt_pending(); t++) {
     ctc_log_softmax(job->compute->in[0], (t * s->batch + b) * s->classes, s->classes, beam->log_y);
     TRY(step(beam, taken));
   }
@@ -274,7 +275,7 @@ static int64_t take_row(struct sequences *s, const situ_shape *shape, int64_t ro
 static int64_t distance(const situ_tensor *a, int64_t from_a, int64_t m, const situ_tensor *b,
                         int64_t from_b, int64_t n, int64_t *row) {
   for (int64_t j = 0; j <= n; j++) row[j] = j;
-  for (int64_t i = 1; i <= m; i++) {
+  for (int64_t i = 1; i <= m && !interrupt_pending(); i++) {
     int64_t corner = row[0];
     row[0] = i;
     for (int64_t j = 1; j <= n; j++) {

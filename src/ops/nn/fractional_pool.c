@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/interrupt.h"
 #include "base/random_seed.h"
 #include "kernel/philox_stream.h"
 #include "ops/gradient.h"
@@ -187,7 +188,7 @@ static int64_t cells_of(const struct regions *r) { return r->x.dim[0] * r->rows 
 static void max_pool(const struct regions *r, situ_type type, const void *x, void *out) {
   const int64_t channels = r->x.dim[3];
   const size_t size = situ_type_size(type);
-  for (int64_t i = 0; i < cells_of(r); i++) {
+  for (int64_t i = 0; i < cells_of(r) && !interrupt_pending(); i++) {
     const struct cell cell = cell_at(r, i);
     for (int64_t c = 0; c < channels; c++)
       memcpy((char *)out + (size_t)(i * channels + c) * size,
@@ -215,7 +216,7 @@ static void store_mean(const struct regions *r, const struct cell *cell, situ_ty
 }
 
 static void avg_pool(const struct regions *r, situ_type type, const void *x, void *out) {
-  for (int64_t i = 0; i < cells_of(r); i++) {
+  for (int64_t i = 0; i < cells_of(r) && !interrupt_pending(); i++) {
     const struct cell cell = cell_at(r, i);
     for (int64_t c = 0; c < r->x.dim[3]; c++) store_mean(r, &cell, type, x, c, out);
   }
@@ -296,7 +297,7 @@ static situ_status compute_max_grad(struct compute *compute) {
     return INVALID("orig_output and out_backprop must have the same shape");
   TRY(compute_output(compute, 0, x->shape, &out));
   memset(out, 0, (size_t)situ_shape_count(x->shape) * situ_type_size(x->type));
-  for (int64_t i = 0; x->shape.dim[3] && i < cells_of(&r); i++) {
+  for (int64_t i = 0; x->shape.dim[3] && i < cells_of(&r) && !interrupt_pending(); i++) {
     const struct cell cell = cell_at(&r, i);
     for (int64_t c = 0; c < x->shape.dim[3]; c++)
       add_element(x->type, out, winner_of(&r, &cell, x->type, situ_tensor_data(x), c),
@@ -334,7 +335,7 @@ static situ_status compute_avg_grad(struct compute *compute) {
   TRY(compute_output(compute, 0, shape, &out));
   double *sums = calloc((size_t)n + 1, sizeof *sums);
   if (!sums) return NO_MEMORY();
-  for (int64_t i = 0; i < cells_of(&r); i++) {
+  for (int64_t i = 0; i < cells_of(&r) && !interrupt_pending(); i++) {
     const struct cell cell = cell_at(&r, i);
     spread(&r, &cell, dy, sums);
   }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * top_k.c: TopK and InTopK. */
+#include "base/interrupt.h"
 #include "ops/gradient.h"
 #include "ops/math/cast.h"
 #include "ops/ops.h"

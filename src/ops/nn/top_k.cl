@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * top_k.cl: top-k along the last dimension. */
+#include "kernel/interrupt.h"
 #if !T_IS_BOOL
 
 /* Whether element a of a row comes before element b: by decreasing value, then by index; NaN last.
@@ -28,6 +29,7 @@ KERNEL(top_k, IN(T, x), OUT(T, values), OUT(i32, indices), SIZE(width), SIZE(k),
   EACH(i, n);
   const i64 start = i * width, first = i * k;
   for (i64 j = 0; j < width && k > 0; j++) {
+    if (IS_CHECK(j) && INTERRUPTED) return;
     if (j < k) {
       i64 at = j;
       while (at > 0 && AHEAD(indices[first + (at - 1) / 2], (i32)j)) {
@@ -40,6 +42,7 @@ KERNEL(top_k, IN(T, x), OUT(T, values), OUT(i32, indices), SIZE(width), SIZE(k),
     }
   }
   for (i64 m = k - 1; m > 0; m--) {
+    if (IS_CHECK(m) && INTERRUPTED) return;
     const i32 item = indices[first + m];
     indices[first + m] = indices[first];
     SINK(indices + first, m, item)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * candidate_sampler.c: candidate samplers for sampled losses. */
+#include "base/interrupt.h"
 #include "ops/ops.h"
 #include "ops/random/random_ops.h"
 #include "ops/random/unigram_sampler.h"

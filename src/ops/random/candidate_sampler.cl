@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * candidate_sampler.cl: candidate samplers: draws classes until enough are distinct, and
  * computes expected counts. Uses the random bits in the order of TensorFlow. */
+#include "kernel/interrupt.h"
 #include "kernel/philox.h"
 
 #if T_IS_INTEGER && T_IS_SIGNED && T_BYTES == 8
@@ -44,6 +45,7 @@ KERNEL(draw_candidates, IN(u32, s), OUT(T, y), OUT(T, tries), SIZE(n), SIZE(rang
   const W width = log1p((W)range);
   i64 have = i, drawn = 0;
   while (have < n) {
+    if (INTERRUPTED) return;
     const T value =
         (T)(even ? candidate_even(&c, (u64)range) : candidate_log(&c, (u64)range, width));
     bool fresh = true;
@@ -61,6 +63,7 @@ KERNEL(draw_weighted, IN(u32, s), IN(u32, table), OUT(T, y), OUT(T, tries), SIZE
   struct candidates c = {PHILOX_STATE(s), {{0, 0, 0, 0}}, 4};
   i64 have = i, drawn = 0;
   while (have < n) {
+    if (INTERRUPTED) return;
     const float keep = philox_float(candidate_word(&c));
     const u32 entry = candidate_word(&c) % (u32)range;
     const T value = (T)(keep < as_float(table[3 * (i64)entry]) ? entry : table[3 * (i64)entry + 1]);

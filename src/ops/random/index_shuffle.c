@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "base/interrupt.h"
 #include "tensor/tensor.h"
 
 enum { MIN_BLOCK = 16, MAX_BLOCK = 64, MAX_ROUNDS = 256, KEY_WORDS = 3 };
@@ -124,7 +125,7 @@ situ_status index_shuffle_compute(struct compute *compute) {
   const size_t size = situ_type_size(in[0]->type);
   void *out = NULL;
   TRY(compute_output(compute, 0, shape, &out));
-  for (int64_t i = 0; i < situ_shape_count(shape); i++) {
+  for (int64_t i = 0; i < situ_shape_count(shape) && !interrupt_pending(); i++) {
     const uint64_t index = element(in[0], in[0]->shape.rank ? i : 0);
     const uint64_t max_index = element(in[2], in[2]->shape.rank ? i : 0);
     uint32_t key[KEY_WORDS];

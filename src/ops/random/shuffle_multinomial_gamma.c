@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * shuffle_multinomial_gamma.c: RandomShuffle, RandomIndexShuffle, Multinomial, RandomGamma and
  * their stateless variants. */
+#include "base/interrupt.h"
 #include "ops/gradient.h"
 #include "ops/ops.h"
 #include "ops/random/index_shuffle.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * shuffle_multinomial_gamma.cl: RandomShuffle, Multinomial, RandomGamma. Uses the random bits in
  * the order of TensorFlow. */
+#include "kernel/interrupt.h"
 #include "kernel/philox.h"
 
 #if T_IS_INTEGER && T_IS_SIGNED && T_BYTES == 8
@@ -18,6 +19,7 @@ KERNEL(random_order, IN(u32, s), OUT(T, order), SIZE(n)) {
   const struct philox p = PHILOX_STATE(s);
   for (i64 k = 0; k < n; k++) order[i + k] = k;
   for (i64 k = 0; k + 1 < n; k++) {
+    if (IS_CHECK(k) && INTERRUPTED) return;
     const i64 other = k + (i64)(sampling_word(p, k) % (u32)(n - k)), kept = order[k];
     order[k] = order[other];
     order[other] = kept;

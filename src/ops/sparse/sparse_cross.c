@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/interrupt.h"
 #include "base/strbuf.h"
 #include "ops/ops.h"
 #include "ops/string/fingerprint.h"
@@ -97,7 +98,7 @@ static void append_combination(const struct style *style, struct crosses *crosse
   }
 }
 
-/* Finds the features of a row; rows are visited in order, from 0. */
+/* Finds the features of a row; rows are visited in ascending order. */
 static void enter_row(struct column *column, int64_t row) {
   column->at = 0;
   if (!column->indices) {
@@ -106,6 +107,7 @@ static void enter_row(struct column *column, int64_t row) {
     return;
   }
   column->first = row ? column->first + column->count : 0;
+  while (column->first < column->rows && column->indices[2 * column->first] < row) column->first++;
   column->count = 0;
   while (column->first + column->count < column->rows &&
          column->indices[2 * (column->first + column->count)] == row)
@@ -146,14 +148,28 @@ static void write_row(const struct style *style, struct crosses *crosses, int64_
       append_combination(style, crosses);
       crosses->ends[n] = crosses->text.length;
     }
-    more = advance(crosses);
+    more = advance(crosses) && !interrupt_pending();
   }
+}
+
+/* The next row in which every column may have features: the batch may be much larger than the
+ * number of features. */
+static int64_t next_row(const struct crosses *crosses, int64_t row) {
+  int64_t next = row + 1;
+  for (int i = 0; i < crosses->n; i++) {
+    const struct column *column = &crosses->columns[i];
+    if (!column->indices || column->count) continue;
+    const bool is_last = column->first >= column->rows;
+    next = max_i64(next, is_last ? crosses->batch : column->indices[2 * column->first]);
+  }
+  return next;
 }
 
 /* Visits all rows: counts the combinations, or writes them. */
 static situ_status visit(const struct style *style, struct crosses *crosses) {
   crosses->count = 0;
-  for (int64_t row = 0; row < crosses->batch; row++) {
+  for (int64_t row = 0; row < crosses->batch; row = next_row(crosses, row)) {
+    TRY(interrupt_check());
     for (int i = 0; i < crosses->n; i++) enter_row(&crosses->columns[i], row);
     if (crosses->indices)
       write_row(style, crosses, row);

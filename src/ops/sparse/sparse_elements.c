@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sort.h"
 #include "tensor/number.h"
 #include "tensor/tensor.h"
 #include "tensor/type.h"
@@ -77,22 +78,28 @@ bool sparse_is_inside(const struct sparse *sparse, int64_t i, unsigned mask) {
   return true;
 }
 
-static int compare_entries(const void *a, const void *b) {
+static int compare_entries(const void *a, const void *b, void *context) {
+  (void)context;
   const struct sparse_entry *x = a, *y = b;
   if (x->key != y->key) return x->key < y->key ? -1 : 1;
   return x->at < y->at ? -1 : x->at > y->at;
 }
 
-struct sparse_entry *sparse_sort(const struct sparse *sparse, unsigned mask) {
+situ_status sparse_sort(const struct sparse *sparse, unsigned mask, struct sparse_entry **out) {
   struct sparse_entry *entries = calloc((size_t)sparse->count + 1, sizeof *entries);
-  bool sorted = true;
-  for (int64_t i = 0; entries && i < sparse->count; i++) {
+  *out = NULL;
+  if (!entries) return NO_MEMORY();
+  for (int64_t i = 0; i < sparse->count; i++) {
     int64_t key = 0;
     for (int d = 0; d < sparse->rank; d++)
       if (mask >> d & 1) key = key * sparse->dims[d] + sparse->indices[i * sparse->rank + d];
     entries[i] = (struct sparse_entry){key, i};
-    sorted = sorted && (i == 0 || entries[i - 1].key <= key);
   }
-  if (entries && !sorted) qsort(entries, (size_t)sparse->count, sizeof *entries, compare_entries);
-  return entries;
+  const situ_status status =
+      sort_array(entries, (size_t)sparse->count, sizeof *entries, compare_entries, NULL);
+  if (status)
+    free(entries);
+  else
+    *out = entries;
+  return status;
 }

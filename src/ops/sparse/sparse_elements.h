@@ -35,8 +35,9 @@ struct sparse_entry {
   int64_t key, at;
 };
 
-/* Returns the entries of a sparse tensor with masked indices within the dimensions, ordered by key
- * and then by position; NULL if out of memory. The caller frees them. */
-struct sparse_entry *sparse_sort(const struct sparse *sparse, unsigned mask);
+/* The entries of a sparse tensor with masked indices within the dimensions, ordered by key and then
+ * by position; NULL on failure. The caller frees them. */
+situ_status sparse_sort(const struct sparse *sparse, unsigned mask,
+                        struct sparse_entry **out) SITU_MUST_USE;
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sort.h"
 #include "ops/gradient.h"
 #include "ops/ops.h"
 #include "ops/sparse/sparse_elements.h"
@@ -86,8 +87,8 @@ static situ_status compute_reorder(struct compute *compute) {
   all.at = malloc((size_t)(in.count + 1) * sizeof *all.at);
   if (!all.at) return NO_MEMORY();
   for (int64_t i = 0; i < in.count; i++) all.at[i] = i;
-  qsort_r(all.at, (size_t)in.count, sizeof *all.at, compare_indices, &in);
-  situ_status status = return_indices(compute, 0, &all);
+  situ_status status = sort_array(all.at, (size_t)in.count, sizeof *all.at, compare_indices, &in);
+  if (!status) status = return_indices(compute, 0, &all);
   if (!status) status = return_values(compute, 1, &all);
   free(all.at);
   return status;
@@ -491,7 +492,8 @@ static situ_status concat_parts(struct compute *compute, struct sparse *parts, i
   struct sparse joined = {.indices = indices, .count = count, .rank = rank};
   struct selection all = {.in = &joined, .at = order, .count = count};
   situ_status status = join_parts(parts, n, axis, indices, dims);
-  if (!status && axis) qsort_r(order, (size_t)count, sizeof *order, compare_indices, &joined);
+  if (!status && axis)
+    status = sort_array(order, (size_t)count, sizeof *order, compare_indices, &joined);
   if (!status) status = return_indices(compute, 0, &all);
   if (!status) status = return_joined_values(compute, parts, n, order, count);
   if (!status) status = return_dims(compute, 2, dims, rank);

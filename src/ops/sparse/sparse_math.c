@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/interrupt.h"
 #include "ops/gradient.h"
 #include "ops/ops.h"
 #include "ops/sparse/sparse_elements.h"
@@ -91,6 +92,7 @@ static situ_status compute_cwise(const struct compute *compute, enum cwise kind)
   void *to = NULL;
   TRY(compute_output(compute, 0, in.values->shape, &to));
   for (int64_t i = 0; i < in.count; i++) {
+    TRY(interrupt_check());
     if (!sparse_is_inside(&in, i, ~0u))
       return INVALID("Provided indices are out-of-bounds w.r.t. dense side with broadcasted shape");
     const int64_t at = dense_position(&in, &dense->shape, i);
@@ -234,9 +236,10 @@ static situ_status compute_union(const struct compute *compute, bool is_max) {
   TRY(sparse_read(compute, 0, &a));
   TRY(sparse_read(compute, 3, &b));
   TRY(check_operands(&a, &b));
-  struct merge merge = {{&a, &b}, {sparse_sort(&a, ~0u), sparse_sort(&b, ~0u)}, is_max, NULL, NULL};
-  const situ_status status =
-      merge.entries[0] && merge.entries[1] ? fill_union(compute, &merge) : NO_MEMORY();
+  struct merge merge = {.in = {&a, &b}, .is_max = is_max};
+  situ_status status = sparse_sort(&a, ~0u, &merge.entries[0]);
+  if (!status) status = sparse_sort(&b, ~0u, &merge.entries[1]);
+  if (!status) status = fill_union(compute, &merge);
   free(merge.entries[0]);
   free(merge.entries[1]);
   return status;

@@ -56,8 +56,7 @@ static situ_status start_reduction(const struct compute *compute, bool is_max,
   for (int64_t i = 0; i < r->in.count; i++)
     if (!sparse_is_inside(&r->in, i, r->kept))
       return INVALID("Sparse index tuple indices[%lld, :] is out of bounds", (long long)i);
-  r->entries = sparse_sort(&r->in, r->kept);
-  return r->entries ? NULL : NO_MEMORY();
+  return sparse_sort(&r->in, r->kept, &r->entries);
 }
 
 /* Reduces the group that begins at entry *at and advances *at. */
@@ -187,8 +186,8 @@ static situ_status compute_softmax(struct compute *compute) {
       return INVALID("Sparse index tuple indices[%lld, :] is out of bounds", (long long)i);
   void *to = NULL;
   TRY(compute_output(compute, 0, in.values->shape, &to));
-  struct sparse_entry *entries = sparse_sort(&in, rows);
-  if (!entries) return NO_MEMORY();
+  struct sparse_entry *entries = NULL;
+  TRY(sparse_sort(&in, rows, &entries));
   for (int64_t at = 0, end; at < in.count; at = end) {
     for (end = at; end < in.count && entries[end].key == entries[at].key;) end++;
     softmax_group(&in, entries + at, end - at, to);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/interrupt.h"
 #include "ops/ops.h"
 #include "tensor/number.h"
 #include "tensor/tensor.h"
@@ -104,7 +105,7 @@ static situ_status compute_as_string(struct compute *compute) {
   const int64_t n = situ_shape_count(shape);
   situ_string *strings = calloc((size_t)n + 1, sizeof *strings);
   struct arena arena = {0};
-  for (int64_t i = 0; strings && i < n; i++) {
+  for (int64_t i = 0; strings && i < n && !interrupt_pending(); i++) {
     char word[WORD];
     if (in->type == SITU_STRING) {
       strings[i] = pad(&arena, situ_tensor_string(in, i), format.width);

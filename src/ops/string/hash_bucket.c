@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/interrupt.h"
 #include "ops/ops.h"
 #include "ops/string/fingerprint.h"
 #include "tensor/tensor.h"
@@ -13,7 +14,7 @@ static situ_status put_into_buckets(struct compute *compute,
   const uint64_t buckets = (uint64_t)call_integer(compute->call, "num_buckets");
   void *data = NULL;
   TRY(compute_output(compute, 0, in->shape, &data));
-  for (int64_t i = 0; i < situ_shape_count(in->shape); i++) {
+  for (int64_t i = 0; i < situ_shape_count(in->shape) && !interrupt_pending(); i++) {
     const situ_string text = situ_tensor_string(in, i);
     ((int64_t *)data)[i] = (int64_t)(number(text.data, text.length) % buckets);
   }
@@ -37,7 +38,7 @@ static situ_status compute_strong_bucket(struct compute *compute) {
   const situ_shape shape = situ_tensor_shape(compute->in[0]);
   TRY(compute_output(compute, 0, shape, &data));
   const int64_t n = situ_shape_count(shape);
-  for (int64_t i = 0; i < n; i++) {
+  for (int64_t i = 0; i < n && !interrupt_pending(); i++) {
     const situ_string text = situ_tensor_string(compute->in[0], i);
     ((int64_t *)data)[i] =
         (int64_t)(fingerprint_make_keyed(words, text.data, text.length) % buckets);
@@ -60,7 +61,7 @@ static situ_status hash_strings(const situ_tensor *in, int64_t rows, uint64_t *o
   const int64_t n = situ_shape_count(in->shape), width = rows ? n / rows : 0;
   uint64_t *each = calloc((size_t)n + 1, sizeof *each);
   if (!each) return NO_MEMORY();
-  for (int64_t i = 0; i < n; i++) {
+  for (int64_t i = 0; i < n && !interrupt_pending(); i++) {
     const situ_string text = situ_tensor_string(in, i);
     each[i] = fingerprint_make(text.data, text.length);
   }
@@ -82,7 +83,7 @@ static situ_status compute_fingerprint(struct compute *compute) {
   TRY(compute_output(compute, 0, (situ_shape){2, {rows, 8}}, &out));
   if (situ_tensor_type(in) == SITU_STRING) return hash_strings(in, rows, out);
   const size_t width = rows ? situ_tensor_bytes(in) / (size_t)rows : 0;
-  for (int64_t i = 0; i < rows; i++)
+  for (int64_t i = 0; i < rows && !interrupt_pending(); i++)
     ((uint64_t *)out)[i] =
         fingerprint_make((const char *)situ_tensor_data(in) + (size_t)i * width, width);
   return NULL;

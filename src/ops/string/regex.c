@@ -9,10 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/interrupt.h"
 #include "ops/string/utf8.h"
 #include "ops/string/utf8_case.h"
 
-enum { MOST_INSTRUCTIONS = 100000, ENDS = 2 * REGEX_GROUPS };
+enum { MOST_INSTRUCTIONS = 100000, ENDS = 2 * REGEX_GROUPS, STEPS_PER_CHECK = 256 };
 
 enum opcode { MATCH_SET, FORK, JUMP, SAVE, ASSERT, ACCEPT };
 
@@ -289,14 +290,25 @@ static void advance(struct regex *regex, situ_string text, size_t at, size_t nex
   regex->next = now;
 }
 
+/* Makes sure that the numbers of steps suffice for a text: up to two per character. */
+static situ_status renew_steps(struct regex *regex, situ_string text) {
+  if (text.length > UINT32_MAX / 2 - 4) return INVALID("Text too long");
+  if (regex->step <= UINT32_MAX - 2 * (uint32_t)text.length - 4) return NULL;
+  regex->step = 0;
+  memset(regex->now.seen, 0, (size_t)regex->count * sizeof *regex->now.seen);
+  memset(regex->next.seen, 0, (size_t)regex->count * sizeof *regex->next.seen);
+  return NULL;
+}
+
 situ_status regex_find(struct regex *regex, situ_string text, size_t begin, bool whole,
                        int64_t ends[2 * REGEX_GROUPS], bool *found) {
   int64_t fresh[ENDS];
-  size_t at = begin;
+  size_t at = begin, steps = 0;
   *found = false;
   regex->now.count = 0;
-  if (regex->step > UINT32_MAX - 2 * (uint32_t)text.length - 4) return INVALID("Text too long");
+  TRY(renew_steps(regex, text));
   for (;;) {
+    if (++steps % STEPS_PER_CHECK == 0) TRY(interrupt_check());
     size_t next = at;
     uint32_t c = UTF8_INVALID;
     if (!*found && (!whole || at == begin)) { /* a match may begin here, with the lowest priority */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/interrupt.h"
 #include "base/strbuf.h"
 #include "ops/ops.h"
 #include "ops/string/regex.h"
@@ -81,6 +82,7 @@ static situ_status replace(const struct replacement *r, situ_string text, struct
   size_t at = 0;
   bool found;
   for (int64_t last = -1; at <= text.length;) {
+    TRY(interrupt_check());
     TRY(regex_find(r->regex, text, at, false, ends, &found));
     if (!found) break;
     const size_t begin = (size_t)ends[0], end = (size_t)ends[1];
@@ -145,7 +147,8 @@ static situ_status compute_match(struct compute *compute) {
   TRY(regex_compile(pattern, &regex));
   situ_status status = compute_output(compute, 0, in->shape, &data);
   for (int64_t i = 0; i < situ_shape_count(in->shape) && !status; i++)
-    status = regex_find(regex, situ_tensor_string(in, i), 0, true, ends, (bool *)data + i);
+    status = status_first(interrupt_check(), regex_find(regex, situ_tensor_string(in, i), 0, true,
+                                                        ends, (bool *)data + i));
   regex_free(regex);
   return status;
 }

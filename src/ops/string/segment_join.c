@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/interrupt.h"
 #include "base/strbuf.h"
 #include "ops/ops.h"
 #include "tensor/number.h"
@@ -40,6 +41,7 @@ static situ_status append_all(struct compute *compute, int64_t segments, int64_t
   const situ_tensor *ids = compute->in[1];
   for (int64_t i = 0; i < situ_shape_count(ids->shape); i++) {
     const int64_t id = number_integer_at(situ_tensor_type(ids), situ_tensor_data(ids), i);
+    TRY(interrupt_check());
     if (id < 0 || id >= segments)
       return INVALID("segment_ids[%lld] = %lld is out of range [0, %lld)", (long long)i,
                      (long long)id, (long long)segments);
@@ -77,6 +79,7 @@ static situ_status compute_segment_join(struct compute *compute) {
   int64_t inner = 1;
   for (int i = 1; i < shape.rank; i++)
     inner *= shape.dim[i] = x->shape.dim[ids->shape.rank + i - 1];
+  TRY(shape_check(&shape));
   const int64_t n = segments * inner;
   struct strbuf *results = calloc((size_t)n + 1, sizeof *results);
   bool *begun = calloc((size_t)n + 1, sizeof *begun);

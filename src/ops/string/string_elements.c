@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/interrupt.h"
 #include "ops/broadcast.h"
 #include "tensor/shape.h"
 #include "tensor/tensor.h"
@@ -28,7 +29,7 @@ static situ_status compare(struct compute *compute, bool equal) {
   struct broadcast b;
   broadcast_plan(&shape, (const situ_shape *[]){&x->shape, &y->shape}, 2, &b);
   const int64_t n = situ_shape_count(shape);
-  for (int64_t i = 0; i < n; i++)
+  for (int64_t i = 0; i < n && !interrupt_pending(); i++)
     z[i] = equal == same(situ_tensor_string(x, broadcast_position(&b, 0, i)),
                          situ_tensor_string(y, broadcast_position(&b, 1, i)));
   return NULL;
@@ -62,7 +63,7 @@ situ_status string_elements_add(struct compute *compute) {
   char *buffer = malloc(bytes), *end = buffer;
   situ_string *all = calloc((size_t)n + 1, sizeof *all);
   situ_status status = buffer && all ? NULL : NO_MEMORY();
-  for (int64_t i = 0; i < n && !status; i++)
+  for (int64_t i = 0; i < n && !status && !interrupt_pending(); i++)
     all[i] = join(situ_tensor_string(x, broadcast_position(&b, 0, i)),
                   situ_tensor_string(y, broadcast_position(&b, 1, i)), &end);
   if (!status) status = situ_tensor_create_strings(shape, all, &compute->out[0]);
@@ -127,6 +128,7 @@ static situ_status scatter_all(struct scatter *s) {
   const int64_t picks = s->inner ? situ_shape_count(s->updates->shape) / s->inner : 0;
   for (int64_t k = 0; k < picks; k++) {
     int64_t row = -1;
+    TRY(interrupt_check());
     TRY(row_of(s, k, &row));
     for (int64_t i = 0; row >= 0 && i < s->inner; i++)
       TRY(append(s, row * s->inner + i, situ_tensor_string(s->updates, k * s->inner + i)));

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/interrupt.h"
 #include "base/strbuf.h"
 #include "ops/ops.h"
 #include "ops/string/utf8_case.h"
@@ -64,7 +65,7 @@ static situ_status each(struct compute *compute,
   struct words words = {0};
   situ_status status = NULL;
   for (int64_t i = 0; i < situ_shape_count(in->shape) && !status; i++)
-    status = function(compute, situ_tensor_string(in, i), &words);
+    status = status_first(interrupt_check(), function(compute, situ_tensor_string(in, i), &words));
   if (!status) status = words_tensor(&words, 0, 1, in->shape, &compute->out[0]);
   words_free(&words);
   return status;
@@ -177,7 +178,7 @@ static situ_status compute_length(struct compute *compute) {
   const bool characters = !strcmp(call_text(compute->call, "unit"), "UTF8_CHAR");
   void *data = NULL;
   TRY(compute_output(compute, 0, in->shape, &data));
-  for (int64_t i = 0; i < situ_shape_count(in->shape); i++)
+  for (int64_t i = 0; i < situ_shape_count(in->shape) && !interrupt_pending(); i++)
     ((int32_t *)data)[i] = length_of(situ_tensor_string(in, i), characters);
   return NULL;
 }
@@ -203,7 +204,7 @@ static situ_status compute_number(struct compute *compute) {
   const situ_tensor *in = compute->in[0];
   void *data = NULL;
   TRY(compute_output(compute, 0, in->shape, &data));
-  for (int64_t i = 0; i < situ_shape_count(in->shape); i++)
+  for (int64_t i = 0; i < situ_shape_count(in->shape) && !interrupt_pending(); i++)
     if (!is_number(situ_tensor_string(in, i), compute->call->out[0].type, i, data))
       return INVALID("StringToNumberOp could not correctly convert string: %s",
                      situ_tensor_string(in, i).data);
@@ -266,6 +267,7 @@ static situ_status split_all(struct compute *compute, splitter *add_parts) {
     const int64_t before = words.count;
     status = add_parts(compute, situ_tensor_string(in, i), &words);
     counts[i] = words.count - before;
+    if (!status) status = interrupt_check();
   }
   if (!status) status = give_split(compute, &words, counts, n);
   words_free(&words);
@@ -349,6 +351,7 @@ static situ_status compute_join(struct compute *compute) {
       strbuf_append_n(&words.bytes, text.data, text.length);
     }
     status = words_end(&words);
+    if (!status) status = interrupt_check();
   }
   if (!status) status = words_tensor(&words, 0, 1, shape, &compute->out[0]);
   words_free(&words);
@@ -459,6 +462,7 @@ static situ_status give_column(struct compute *compute, const struct words *word
   if (!is_string) TRY(compute_output(compute, c, in->shape, &data));
   const size_t size = situ_type_size(preset->type);
   for (int64_t i = 0; i < n; i++) {
+    TRY(interrupt_check());
     const int64_t at = i * columns + c;
     const size_t begin = end_of(words, at - 1), length = end_of(words, at) - begin;
     char number[64];
@@ -480,7 +484,8 @@ static situ_status compute_csv(struct compute *compute) {
   struct words words = {0};
   situ_string *strings = malloc((size_t)max_i64(1, n) * sizeof *strings);
   situ_status status = strings ? check_columns(compute->call) : NO_MEMORY();
-  for (int64_t i = 0; i < n && !status; i++) status = read_record(compute, i, &words);
+  for (int64_t i = 0; i < n && !status; i++)
+    status = status_first(interrupt_check(), read_record(compute, i, &words));
   for (int c = 0; c < compute->call->n_out && !status; c++)
     status = give_column(compute, &words, c, strings);
   words_free(&words);

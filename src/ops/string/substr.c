@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/interrupt.h"
 #include "ops/broadcast.h"
 #include "ops/ops.h"
 #include "tensor/number.h"
@@ -105,6 +106,7 @@ static situ_status fill(struct compute *compute, const situ_shape *shape, situ_s
   broadcast_plan(shape, (const situ_shape *[]){&in->shape, &pos->shape}, 2, &b);
   const int64_t n = situ_shape_count(*shape);
   for (int64_t i = 0; i < n; i++) {
+    TRY(interrupt_check());
     const int64_t at = broadcast_position(&b, 1, i);
     const situ_string text = situ_tensor_string(in, broadcast_position(&b, 0, i));
     const int64_t first = number_integer_at(pos->type, situ_tensor_data(pos), at);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/interrupt.h"
 #include "ops/ops.h"
 #include "ops/string/unicode_decoder.h"
 #include "tensor/number.h"
@@ -100,6 +101,7 @@ static situ_status decode_all(struct compute *compute, struct unicode_decoder *d
       ((int32_t *)splits)[i] = (int32_t)to->count;
     else
       ((int64_t *)splits)[i] = to->count;
+    TRY(interrupt_check());
     if (i < n) TRY(decode_string(decoder, &policy, situ_tensor_string(in, i), to));
   }
   return NULL;
@@ -177,6 +179,7 @@ static situ_status compute_transcode(struct compute *compute) {
   for (int64_t i = 0; i < n && !status; i++) {
     status = transcode_string(&decoder, &policy, encoding, situ_tensor_string(in, i), &bytes);
     ends[i] = bytes.length;
+    if (!status) status = interrupt_check();
   }
   if (!status) status = return_strings(&bytes, ends, in->shape, &compute->out[0]);
   unicode_decoder_close(&decoder);
@@ -249,6 +252,7 @@ static situ_status compute_encode(struct compute *compute) {
     const int64_t end = number_integer_at(splits->type, situ_tensor_data(splits), i + 1);
     for (; k < end && !status; k++) status = encode_one(&policy, encoding, codes[k], &bytes);
     ends[i] = bytes.length;
+    if (!status) status = interrupt_check();
   }
   if (!status && bytes.failed) status = NO_MEMORY();
   if (!status) status = return_strings(&bytes, ends, SITU_SHAPE(n), &compute->out[0]);
