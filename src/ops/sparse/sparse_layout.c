@@ -482,21 +482,20 @@ static situ_status return_joined_values(struct compute *compute, const struct sp
 }
 
 static situ_status concat_parts(struct compute *compute, struct sparse *parts, int n, int axis) {
-  int64_t count = 0, dims[SITU_MAX_RANK];
-  const int rank = parts[0].rank;
+  int64_t count = 0, dims[SITU_MAX_RANK], rank = parts[0].rank;
   for (int i = 0; i < n; i++) count += parts[i].count;
   int64_t *memory = malloc((size_t)(count * (rank + 1) + 1) * sizeof *memory);
   if (!memory) return NO_MEMORY();
   int64_t *order = memory, *indices = memory + count;
   for (int64_t k = 0; k < count; k++) order[k] = k;
-  struct sparse joined = {.indices = indices, .count = count, .rank = rank};
+  struct sparse joined = {.indices = indices, .count = count, .rank = (int)rank};
   struct selection all = {.in = &joined, .at = order, .count = count};
   situ_status status = join_parts(parts, n, axis, indices, dims);
-  if (!status && axis)
-    status = sort_array(order, (size_t)count, sizeof *order, compare_indices, &joined);
+  const size_t moved = axis ? (size_t)count : 0; /* along axis 0 they are in order */
+  if (!status) status = sort_array(order, moved, sizeof *order, compare_indices, &joined);
   if (!status) status = return_indices(compute, 0, &all);
   if (!status) status = return_joined_values(compute, parts, n, order, count);
-  if (!status) status = return_dims(compute, 2, dims, rank);
+  if (!status) status = return_dims(compute, 2, dims, (int)rank);
   free(memory);
   return status;
 }
