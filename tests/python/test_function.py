@@ -86,7 +86,8 @@ def test_concrete_functions():
     concrete = f.get_concrete_function(tf.TensorSpec([2], tf.float32))
     assert concrete(tf.constant([1.0, 2.0])).numpy().tolist() == [2, 4]
     assert [t.shape.as_list() for t in concrete.inputs] == [[2]]
-    assert concrete.structured_input_signature == ((tf.TensorSpec([2], tf.float32), 2, True), {})
+    x = tf.TensorSpec([2], tf.float32, name="x")
+    assert concrete.structured_input_signature == ((x, 2, True), {})
     assert f.python_function(3) == 6 and f.__name__ == "double"
 
 

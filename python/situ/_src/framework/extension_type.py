@@ -9,12 +9,10 @@ import functools
 import inspect
 import typing
 
-from situ._src.framework import nest, tensor_shape
+from situ._src.framework import nest, spec_fields, tensor_shape
 from situ._src.framework.api import export
-from situ._src.framework.dtypes import DType
 from situ._src.framework.extension_type_field import (
     NO_DEFAULT,
-    ImmutableDict,
     VariableField,
     convert_fields,
     is_reserved,
@@ -211,14 +209,6 @@ def as_dict(value: ExtensionType) -> dict:
 # Specs
 
 
-def _hashable(value):
-    if isinstance(value, (tuple, list)):
-        return tuple(map(_hashable, value))
-    if isinstance(value, typing.Mapping):
-        return tuple((k, _hashable(v)) for k, v in value.items())
-    return value
-
-
 def _plain(value):
     """Returns a structure with plain dictionaries as mappings."""
     if isinstance(value, tuple):
@@ -226,60 +216,6 @@ def _plain(value):
     if isinstance(value, typing.Mapping):
         return {k: _plain(v) for k, v in value.items()}
     return value
-
-
-def _equal(a, b):
-    """Returns whether two fields of specs are equal; shapes of equal unknown sizes are."""
-    if type(a) is not type(b):
-        return False
-    if isinstance(a, tuple):
-        return len(a) == len(b) and all(map(_equal, a, b))
-    if isinstance(a, typing.Mapping):
-        return list(a) == list(b) and all(_equal(a[k], b[k]) for k in a)
-    if isinstance(a, tensor_shape.TensorShape):
-        return repr(a) == repr(b)
-    return a == b
-
-
-def _compatible(a, b):
-    """Returns whether fields of two specs may describe the same value."""
-    if isinstance(a, (TypeSpec, tensor_shape.TensorShape, DType)):
-        return (isinstance(a, TypeSpec) or type(a) is type(b)) and a.is_compatible_with(b)
-    if type(a) is not type(b):
-        return False
-    if isinstance(a, tuple):
-        return len(a) == len(b) and all(map(_compatible, a, b))
-    if isinstance(a, typing.Mapping):
-        return sorted(a) == sorted(b) and all(_compatible(a[k], b[k]) for k in a)
-    return a == b
-
-
-class _NoSupertype(Exception):
-    """There is no common supertype."""
-
-
-def _supertype(a, others):
-    """Returns the narrowest field that includes those of all specs."""
-    if any(type(b) is not type(a) for b in others):
-        raise _NoSupertype
-    if isinstance(a, TypeSpec):
-        found = a.most_specific_common_supertype(others)
-        if found is None:
-            raise _NoSupertype
-        return found
-    if isinstance(a, tensor_shape.TensorShape):
-        return functools.reduce(lambda x, y: x.most_specific_compatible_shape(y), others, a)
-    if isinstance(a, tuple):
-        if any(len(b) != len(a) for b in others):
-            raise _NoSupertype
-        return tuple(_supertype(x, list(rest)) for x, *rest in zip(a, *others))
-    if isinstance(a, typing.Mapping):
-        if any(set(b) != set(a) for b in others):
-            raise _NoSupertype
-        return ImmutableDict((k, _supertype(a[k], [b[k] for b in others])) for k in a)
-    if any(b != a for b in others):
-        raise _NoSupertype
-    return a
 
 
 def _restore_spec(value_type, state):
@@ -323,7 +259,7 @@ class ExtensionTypeSpec(_Immutable, TypeSpec):
     def _situ_static_(self):
         """The fields that are not tensors, as a hashable value."""
         hide = lambda x: type(x) if isinstance(x, TypeSpec) else x
-        return _hashable(_plain(nest.map_structure(hide, tuple(self._own().values()))))
+        return spec_fields.hashable(_plain(nest.map_structure(hide, tuple(self._own().values()))))
 
     def __reduce__(self):
         return _restore_spec, (self.value_type, self._serialize())
@@ -389,13 +325,7 @@ class ExtensionTypeSpec(_Immutable, TypeSpec):
                 return False
         if type(other) is not type(self):
             return False
-        return _compatible(tuple(self._own().values()), tuple(other._own().values()))
-
-    def is_subtype_of(self, other: Any) -> bool:
-        """Returns whether every value of this spec is one of the other's."""
-        if type(other) is not type(self):
-            return False
-        return other.most_specific_common_supertype([self]) == other
+        return spec_fields.compatible(tuple(self._own().values()), tuple(other._own().values()))
 
     def most_specific_common_supertype(self, others: Sequence) -> Any:
         """Returns the narrowest spec that includes this one and the others, or None."""
@@ -403,19 +333,13 @@ class ExtensionTypeSpec(_Immutable, TypeSpec):
             return None
         own = self._own()
         try:
-            fields = {k: _supertype(v, [o._own()[k] for o in others]) for k, v in own.items()}
+            fields = {
+                name: spec_fields.supertype(value, [o._own()[name] for o in others])
+                for name, value in own.items()
+            }
             return _create(type(self), fields)
-        except _NoSupertype:
+        except spec_fields.NoSupertype:
             return None
-
-    def __eq__(self, other):
-        return type(other) is type(self) and _equal(self._serialize(), other._serialize())
-
-    def __ne__(self, other):
-        return not self == other
-
-    def __hash__(self):
-        return hash((type(self), _hashable(self._serialize())))
 
     def __repr__(self):
         parts = ", ".join(f"{name}={value!r}" for name, value in self._serialize())

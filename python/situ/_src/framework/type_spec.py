@@ -4,7 +4,7 @@ functions."""
 
 from __future__ import annotations
 
-from situ._src.framework import tensor_shape
+from situ._src.framework import spec_fields, tensor_shape
 from situ._src.framework.api import export
 from situ._src.framework.dtypes import DType, as_dtype
 
@@ -21,11 +21,23 @@ if TYPE_CHECKING:
 
 @export("TypeSpec")
 class TypeSpec:
-    """Describes values: their class, shape and dtype."""
+    """Describes values: their class, and what they have in common.
+
+    `_serialize` of a subclass returns the arguments of its constructor. Specs are equal if these
+    are; a spec includes others with narrower shapes and TypeSpecs.
+    """
 
     shape: tensor_shape.TensorShape
     dtype: DType
     value_type = property(lambda s: None)
+
+    def _serialize(self) -> Any:
+        raise NotImplementedError(f"{type(self).__name__}._serialize()")
+
+    @classmethod
+    def _deserialize(cls, serialization):
+        """Returns the spec with what `_serialize` returned."""
+        return cls(*serialization)
 
     def is_compatible_with(self, spec_or_value: Any) -> bool:
         """Returns whether a value, or every value of another spec, can match this spec.
@@ -34,29 +46,23 @@ class TypeSpec:
           spec_or_value: a TypeSpec or a value.
         """
         other = spec_or_value if isinstance(spec_or_value, TypeSpec) else spec_of(spec_or_value)
-        return (
-            type(other) is type(self)
-            and other.dtype == self.dtype
-            and self.shape.is_compatible_with(other.shape)
+        return type(other) is type(self) and spec_fields.compatible(
+            self._serialize(), other._serialize()
         )
 
     def is_subtype_of(self, other: Any) -> bool:
         """Returns whether every value of this spec is one of the other's."""
-        return (
-            type(other) is type(self)
-            and other.dtype == self.dtype
-            and other.shape.most_specific_compatible_shape(self.shape) == other.shape
-        )
+        return type(other) is type(self) and other.most_specific_common_supertype([self]) == other
 
     def most_specific_common_supertype(self, others: Sequence) -> Any:
         """Returns the narrowest spec that includes this one and the others, or None."""
-        shape = self.shape
-        for other in others:
-            if type(other) is not type(self) or other.dtype != self.dtype:
-                return None
-            shape = shape.most_specific_compatible_shape(other.shape)
-        kind: Any = type(self)
-        return kind(shape, self.dtype)
+        if any(type(other) is not type(self) for other in others):
+            return None
+        try:
+            common = spec_fields.supertype(self._serialize(), [o._serialize() for o in others])
+        except spec_fields.NoSupertype:
+            return None
+        return self._deserialize(common)
 
     def most_specific_compatible_type(self, other: Any) -> Any:
         """Returns the narrowest spec that includes both.
@@ -70,10 +76,18 @@ class TypeSpec:
         return common
 
     def __eq__(self, other):
-        return type(other) is type(self) and (self.shape, self.dtype) == (other.shape, other.dtype)
+        return type(other) is type(self) and spec_fields.equal(
+            self._serialize(), other._serialize()
+        )
+
+    def __ne__(self, other):
+        return not self == other
 
     def __hash__(self):
-        return hash((type(self), self.shape, self.dtype))
+        return hash((type(self), spec_fields.hashable(self._serialize())))
+
+    def __repr__(self):
+        return f"{type(self).__name__}{self._serialize()!r}"
 
 
 @export("TensorSpec")
@@ -108,6 +122,32 @@ class TensorSpec(TypeSpec):
     def from_tensor(cls, tensor: TensorLike, name: str | None = None) -> TensorSpec:
         """Returns the TensorSpec of a tensor."""
         return cls(tensor.shape, tensor.dtype, name)
+
+    def _serialize(self):
+        return self.shape, self.dtype, self.name
+
+    def is_compatible_with(self, spec_or_value: Any) -> bool:
+        """Returns whether a value, or every value of another spec, can match this spec.
+
+        Args:
+          spec_or_value: a TypeSpec or a value.
+        """
+        other = spec_or_value if isinstance(spec_or_value, TypeSpec) else spec_of(spec_or_value)
+        return type(other) is type(self) and spec_fields.compatible(
+            self._serialize()[:2], other._serialize()[:2]
+        )
+
+    def is_subtype_of(self, other: Any) -> bool:
+        """Returns whether every value of this spec is one of the other's."""
+        return (
+            type(other) is type(self)
+            and other.dtype == self.dtype
+            and self.name in (None, other.name)
+            and other.shape.most_specific_compatible_shape(self.shape) == other.shape
+        )
+
+    def __hash__(self):
+        return hash((self.shape, self.dtype))
 
     def __repr__(self):
         return f"TensorSpec(shape={self.shape}, dtype={self.dtype!r}, name={self.name!r})"
@@ -150,9 +190,6 @@ class SparseTensorSpec(TypeSpec):
         made._static = None if self.shape.rank is None else self.shape.as_list()
         return made
 
-    def __repr__(self):
-        return f"SparseTensorSpec({self.shape!r}, {self.dtype!r})"
-
 
 @export("IndexedSlicesSpec")
 class IndexedSlicesSpec(TypeSpec):
@@ -187,38 +224,8 @@ class IndexedSlicesSpec(TypeSpec):
         return IndexedSlices
 
     def _serialize(self):
-        return self.shape, *self._types(), self._indices_shape
-
-    def _types(self):
-        return self.dtype, self._indices_dtype, self._dense_shape_dtype
-
-    def _matches(self, other):
-        return type(other) is type(self) and other._types() == self._types()
-
-    def is_compatible_with(self, spec_or_value: Any) -> bool:
-        """Returns whether a value, or every value of another spec, can match this spec."""
-        other = spec_or_value if isinstance(spec_or_value, TypeSpec) else spec_of(spec_or_value)
-        return (
-            isinstance(other, IndexedSlicesSpec)
-            and self._matches(other)
-            and self.shape.is_compatible_with(other.shape)
-            and self._indices_shape.is_compatible_with(other._indices_shape)
-        )
-
-    def is_subtype_of(self, other: Any) -> bool:
-        """Returns whether every value of this spec is one of the other's."""
-        return self._matches(other) and other.most_specific_common_supertype([self]) == other
-
-    def most_specific_common_supertype(self, others: Sequence) -> Any:
-        """Returns the narrowest spec that includes this one and the others, or None."""
-        shape, rows = self.shape, self._indices_shape
-        for other in others:
-            if not self._matches(other):
-                return None
-            shape = shape.most_specific_compatible_shape(other.shape)
-            rows = rows.most_specific_compatible_shape(other._indices_shape)
-        kind: Any = type(self)
-        return kind(shape, *self._types(), rows)
+        types = self.dtype, self._indices_dtype, self._dense_shape_dtype
+        return self.shape, *types, self._indices_shape
 
     @property
     def _situ_tensors_(self):
@@ -232,22 +239,6 @@ class IndexedSlicesSpec(TypeSpec):
 
     def _situ_from_tensors_(self, tensors):
         return self.value_type(*tensors)
-
-    def __eq__(self, other):
-        return (
-            self._matches(other)
-            and self.shape == other.shape
-            and self._indices_shape == other._indices_shape
-        )
-
-    def __hash__(self):
-        return hash((type(self), self.shape, self._types()))
-
-    def __repr__(self):
-        return (
-            f"IndexedSlicesSpec({self.shape!r}, {self.dtype!r}, {self._indices_dtype!r}, "
-            f"{self._dense_shape_dtype!r}, {self._indices_shape!r})"
-        )
 
 
 @export("type_spec_from_value")
