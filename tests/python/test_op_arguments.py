@@ -5,6 +5,7 @@
 import gzip
 import zlib
 
+import numpy
 import pytest
 
 import situ as tf
@@ -400,3 +401,21 @@ def test_noise_of_dropout_wrappers():
             wrap(cell, 0.5, variational_recurrent=True, input_size=2)
         made = wrap(cell, 0.5, variational_recurrent=True, input_size=2, dtype=tf.float64)
         assert made._noise["input"][0].dtype == tf.float64
+
+
+def test_what_is_a_tensor():
+    slices = tf.IndexedSlices(tf.constant([1.0]), tf.constant([0]))
+    sparse, ragged = tf.sparse.from_dense([0, 1]), tf.ragged.constant([[1], [2, 3]])
+    for value in (tf.constant(1), tf.Variable(1), slices, sparse, ragged):
+        assert tf.is_tensor(value)
+    values = tf.compat.v1.SparseTensorValue([[0]], [1], [1]), tf.data.Dataset.range(2)
+    for value in (1, "a", numpy.zeros(2), [tf.constant(1)], tf.TensorSpec([]), *values):
+        assert not tf.is_tensor(value)
+
+
+def test_the_static_value_of_other_values_is_themselves():
+    array = numpy.zeros(2)
+    for value in ("hi", 3, array, None):
+        assert tf.get_static_value(value) is value
+    assert tf.get_static_value(tf.constant(3)) == 3
+    assert tf.get_static_value(tf.Variable(3)) is None

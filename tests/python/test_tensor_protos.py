@@ -52,7 +52,11 @@ def test_wrong_messages():
         (["a", b"bc"], "string_val", [b"a", b"bc"]),
         ([1.0, 2.0], "tensor_content", np.array([1, 2], "f4").tobytes()),
         ([[1, 2], [3, 4]], "tensor_content", np.array([1, 2, 3, 4], "i4").tobytes()),
-        ([True, False], "tensor_content", b"\x01\x00"),
+        (np.array([1, 2], "f2"), "tensor_content", np.array([1, 2], "f2").tobytes()),
+        ([True, False], "bool_val", [True, False]),
+        (np.array([1, 2], "u2"), "int_val", [1, 2]),
+        ([1 + 2j, 3], "dcomplex_val", [1, 2, 3, 0]),
+        (np.array([1 + 2j, 3], "c8"), "scomplex_val", [1, 2, 3, 0]),
     ],
 )
 def test_make_tensor_proto(value, field, stored):
@@ -60,6 +64,7 @@ def test_make_tensor_proto(value, field, stored):
     found = getattr(proto, field)
     assert (found if isinstance(found, bytes) else list(found)) == stored
     assert [d.size for d in proto.tensor_shape.dim] == list(np.shape(value))
+    assert proto.HasField("tensor_shape")
     back = tf.make_ndarray(proto)
     wanted = tf.constant(value)
     assert back.shape == wanted.shape and back.tolist() == np.asarray(wanted.numpy()).tolist()

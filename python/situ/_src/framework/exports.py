@@ -129,12 +129,18 @@ def fill(dims: list, value: TensorLike, name: str | None = None) -> Tensor:
 
 @export("is_tensor", v1="contrib.framework.is_tensor")
 def is_tensor(x: TensorLike) -> bool:
-    """Returns whether a value is a tensor or a variable.
+    """Returns whether a value is a tensor, a sparse or ragged one or IndexedSlices, or a variable.
 
     Args:
       x: a value.
     """
-    return isinstance(x, (tensor.Tensor, variable.Variable))
+    return isinstance(x, (tensor.Tensor, variable.Variable)) or _is_tensor_like(type(x))
+
+
+def _is_tensor_like(kind: type) -> bool:
+    """Returns whether a class is one of sparse or ragged tensors or IndexedSlices, or says of
+    itself that its values are tensors."""
+    return getattr(kind, "is_tensor_like", False) is True
 
 
 def _string_converter(encode):

@@ -31,6 +31,8 @@ class IndexedSlices:
       dense_shape: the shape of the whole tensor, if it is known.
     """
 
+    is_tensor_like = True
+
     def __init__(self, values: TensorLike, indices: TensorLike, dense_shape: TensorLike = None):
         self.values, self.indices = convert_to_tensor(values), convert_to_tensor(indices)
         self.dense_shape = None if dense_shape is None else convert_to_tensor(dense_shape)

@@ -23,6 +23,11 @@ if TYPE_CHECKING:
     from situ._src.framework.type_aliases import DTypeLike, ShapeLike, Tensor, TensorLike
 
 TensorProto = message_class("tensorflow.TensorProto")
+# The types whose elements make_tensor_proto stores in tensor_content.
+_CONTENT_TYPES = frozenset(
+    """bfloat16 float16 float32 float64 float8_e4m3fn float8_e5m2 int8 int16 int32 int64 uint8
+    uint32 uint64""".split()
+)
 
 
 def make_proto(array: numpy.ndarray, dtype: Any) -> Any:
@@ -183,10 +188,11 @@ def make_tensor_proto(
     sizes = list(array.shape) if shape is None else [int(n) for n in shape]
     _check_count(array, sizes, verify_shape)
     proto = TensorProto(dtype=kind.as_datatype_enum)
+    proto.tensor_shape.SetInParent()
     for size in sizes:
         proto.tensor_shape.dim.add(size=size)
     field, flat = VALUE_FIELDS.get(kind.name, "tensor_content"), array.ravel()
-    is_whole = array.size == math.prod(sizes) and array.size > 1
+    is_whole = array.size == math.prod(sizes) and array.size > 1 and kind.name in _CONTENT_TYPES
     if kind.name == "string":
         encoded = [s.encode() if isinstance(s, str) else bytes(s) for s in flat]
         proto.string_val.extend(encoded)

@@ -153,7 +153,7 @@ def is_integer(x: Tensor) -> bool:
 
 def static(value: Any) -> Any:
     """Returns the value of an integer tensor if it is known, else the tensor."""
-    known = tf.get_static_value(value) if is_tensor(value) else value
+    known = tf.get_static_value(value)
     return value if known is None else known
 
 

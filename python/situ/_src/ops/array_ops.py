@@ -720,9 +720,11 @@ def get_static_value(tensor: TensorLike, partial: bool = False) -> Any:
     None. With `partial`, the unknown elements of a stacked tensor are None.
 
     Args:
-      tensor: A tensor.
+      tensor: A tensor; any other value is returned as it is.
       partial: Whether unknown elements of a vector may be None.
     """
+    if not is_tensor(tensor):
+        return tensor
     operation = getattr(tensor, "op", None) if isinstance(tensor, GraphTensor) else None
     if not partial or operation is None or operation.type != "Pack":
         return constant_value(tensor)

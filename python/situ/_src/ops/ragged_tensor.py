@@ -165,6 +165,7 @@ class RaggedTensor:
 
     _row_partition: RowPartition
 
+    is_tensor_like = True
     __array_priority__ = 100
 
     def __init__(self, values: TensorLike, internal: bool = False, row_partition: Any = None):

@@ -36,6 +36,8 @@ if TYPE_CHECKING:  # typing takes long to import
 class SparseTensor:
     """A tensor given by the indices and values of its nonzero elements and its dense shape."""
 
+    is_tensor_like = True
+
     def __init__(self, indices: TensorLike, values: TensorLike, dense_shape: TensorLike):
         self.indices = convert_to_tensor(indices, "int64", name="indices")
         self.values = convert_to_tensor(values, name="values")
