@@ -240,7 +240,10 @@ def test_unknown_control_output():
     ("arguments", "message"),
     [
         ({"input_map": {"z": 1.0}}, r"not found in graph_def: \[z:0\]"),
-        ({"return_elements": ["z"]}, "'z' not found in graph_def"),
+        ({"input_map": {"a:0": 1.0}, "name": ""}, "requires a non-empty `name`"),
+        ({"return_elements": ["z"]}, "Requested return node 'z' not found in graph def"),
+        ({"return_elements": ["z:1"]}, "Requested return tensor 'z:1' not found in graph def"),
+        ({"return_elements": ["z:b:c"]}, "Cannot convert 'z:b:c' to a tensor name"),
         ({"return_elements": ["a:5"]}, "Invalid return output 5 of node 'a', which has 1 output"),
         ({"return_elements": ["a:x"]}, "should be an int. Got x."),
     ],
@@ -250,6 +253,38 @@ def test_names_in_arguments(arguments, message):
     add_const(graph_def, "a", FLOAT, [], float_val=[1.0])
     with tf.Graph().as_default(), pytest.raises(ValueError, match=message):
         tf.import_graph_def(graph_def, **arguments)
+
+
+def test_types_of_arguments():
+    graph_def = GraphDef()
+    add_const(graph_def, "a", FLOAT, [], float_val=[1.0])
+    with tf.Graph().as_default():
+        for arguments, message in (
+            ({"input_map": [1.0]}, "`input_map` must be a dictionary. Obtained list"),
+            ({"input_map": {1: 1.0}}, r"must be strings. Obtained keys: \[1\]"),
+            ({"return_elements": [7]}, "`return_elements` must be a list of strings"),
+        ):
+            with pytest.raises(TypeError, match=message):
+                tf.import_graph_def(graph_def, **arguments)
+        mapped = {b"a:0": tf.constant(2.0)}
+        found = tf.import_graph_def(graph_def, input_map=mapped, return_elements=[b"a", "a:0"])
+        assert [element.name for element in found] == ["import/a", "import/a:0"]
+
+
+def test_versions():
+    current = tf.version.GRAPH_DEF_VERSION
+    for field, value, message in (
+        ("producer", -1, r"producer version -1 below min producer 0 .*regenerate your graph\.$"),
+        ("min_consumer", current + 1, r"above current version \d+ for TensorFlow .*upgrade"),
+        ("bad_consumers", [current], f"disallows consumer version {current}"),
+    ):
+        graph_def = GraphDef()
+        if isinstance(value, list):
+            getattr(graph_def.versions, field).extend(value)
+        else:
+            setattr(graph_def.versions, field, value)
+        with tf.Graph().as_default(), pytest.raises(ValueError, match=message):
+            tf.import_graph_def(graph_def)
 
 
 def test_other_objects_are_no_graph_defs():

@@ -444,24 +444,89 @@ def _check_used(input_map, nodes):
         )
 
 
-def _element(operations, text):
-    """Returns the operation or tensor that an item of `return_elements` names."""
+def _element_name(text):
+    """Returns the name and the output index, or None, of an item of `return_elements`."""
     name, colon, index = text.partition(":")
-    if name not in operations:
-        raise ValueError(f"Requested return_element '{text}' not found in graph_def.")
-    if not colon:
-        return operations[name]
-    if not index.isdigit():
+    if colon and not index.isdigit():
         raise ValueError(
             f"Cannot convert {text!r} to a tensor name. Second component of the name following "
             f"the `:` should be an int. Got {index}."
         )
+    return name, int(index) if colon else None
+
+
+def _element(operations, name, index):
+    """Returns the operation or tensor with a name of an item of `return_elements`."""
+    if name not in operations:
+        what = f"node '{name}'" if index is None else f"tensor '{name}:{index}'"
+        raise ValueError(f"Requested return {what} not found in graph def")
+    if index is None:
+        return operations[name]
     outputs = operations[name].outputs
-    if int(index) >= len(outputs):
+    if index >= len(outputs):
         raise ValueError(
             f"Invalid return output {index} of node '{name}', which has {len(outputs)} output(s)"
         )
-    return outputs[int(index)]
+    return outputs[index]
+
+
+def _checked_elements(return_elements):
+    """Returns the (name, index) pairs of `return_elements`, or None."""
+    if return_elements is None:
+        return None
+    if not all(isinstance(e, (str, bytes)) for e in return_elements):
+        raise TypeError(
+            f"Argument `return_elements` must be a list of strings. Obtained {return_elements}."
+        )
+    return [_element_name(e.decode() if isinstance(e, bytes) else e) for e in return_elements]
+
+
+def _checked_input_map(input_map, prefix):
+    """Returns `input_map` with the names of tensors as keys."""
+    if input_map is None:
+        return {}
+    if not isinstance(input_map, dict):
+        raise TypeError(
+            f"Argument `input_map` must be a dictionary. Obtained {type(input_map).__name__}"
+        )
+    if not all(isinstance(key, (str, bytes)) for key in input_map):
+        raise TypeError(
+            f"All keys for argument `input_map` must be strings. Obtained keys: {list(input_map)}"
+        )
+    if not prefix and not all(isinstance(v, _situ.Tensor) for v in input_map.values()):
+        raise ValueError(
+            "tf.import_graph_def() requires a non-empty `name` if `input_map` contains non-Tensor "
+            "values. Try calling tf.convert_to_tensor() on `input_map` values before calling "
+            "tf.import_graph_def()."
+        )
+    names = {(k.decode() if isinstance(k, bytes) else k): v for k, v in input_map.items()}
+    return {k if ":" in k else k + ":0": v for k, v in names.items()}
+
+
+def _check_versions(versions):
+    """Raises ValueError if a GraphDef is too old or too new."""
+    from situ._src.framework.versions import (
+        GRAPH_DEF_VERSION,
+        GRAPH_DEF_VERSION_MIN_PRODUCER,
+        VERSION,
+    )
+
+    if versions.producer < GRAPH_DEF_VERSION_MIN_PRODUCER:
+        raise ValueError(
+            f"GraphDef producer version {versions.producer} below min producer "
+            f"{GRAPH_DEF_VERSION_MIN_PRODUCER} supported by TensorFlow {VERSION}.  Please "
+            "regenerate your graph."
+        )
+    if versions.min_consumer > GRAPH_DEF_VERSION:
+        raise ValueError(
+            f"GraphDef min consumer version {versions.min_consumer} above current version "
+            f"{GRAPH_DEF_VERSION} for TensorFlow {VERSION}.  Please upgrade TensorFlow."
+        )
+    if GRAPH_DEF_VERSION in versions.bad_consumers:
+        raise ValueError(
+            f"GraphDef disallows consumer version {GRAPH_DEF_VERSION}.  Please upgrade TensorFlow: "
+            "this version is likely buggy."
+        )
 
 
 @export("graph_util.import_graph_def", "import_graph_def", v1="import_graph_def")
@@ -478,7 +543,8 @@ def import_graph_def(
 
     Args:
       graph_def: a GraphDef.
-      input_map: maps names of tensors of `graph_def` to tensors that replace them.
+      input_map: maps names of tensors of `graph_def` to tensors that replace them, or to values
+        that are converted in the scope `name`.
       return_elements: names of operations and tensors of `graph_def` to return.
       name: the name scope of the nodes; "import" if it is None.
       op_dict: has no effect, as in TensorFlow.
@@ -491,8 +557,10 @@ def import_graph_def(
 
     Raises:
       ResourceExhaustedError: TensorProtos repeat their last elements too often.
-      TypeError: `graph_def` is not a GraphDef.
-      ValueError: a node is invalid, or a name in `input_map` or `return_elements` is not found.
+      TypeError: `graph_def` is not a GraphDef, `input_map` no dictionary of names, or
+        `return_elements` no list of names.
+      ValueError: a node is invalid, a name in `input_map` or `return_elements` is not found, or
+        the GraphDef is of a version that cannot be read.
     """
     del op_dict  # TensorFlow ignores it, too
     del producer_op_list  # attributes that an op does not have are ignored
@@ -502,7 +570,8 @@ def import_graph_def(
         raise TypeError("Argument `graph_def` must be a GraphDef proto.")
     graph = get_default_graph()
     prefix = "import" if name is None else name
-    input_map = {k if ":" in k else k + ":0": v for k, v in (input_map or {}).items()}
+    input_map, elements = _checked_input_map(input_map, prefix), _checked_elements(return_elements)
+    _check_versions(graph_def.versions)
     nodes = sorted_nodes(graph_def.node)
     if validate_colocation_constraints:
         _check_colocation(nodes, input_map)
@@ -513,6 +582,6 @@ def import_graph_def(
             operations = import_nodes(nodes, full, input_map, library)
     else:
         operations = import_nodes(nodes, "", input_map, library)
-    if return_elements is None:
+    if elements is None:
         return None
-    return [_element(operations, element) for element in return_elements]
+    return [_element(operations, name, index) for name, index in elements]

@@ -16,15 +16,16 @@ if TYPE_CHECKING:
     from situ._src.framework.type_aliases import Any, TensorLike
 
 VERSION, GIT_VERSION = style.VERSIONS["v2"], "situ"
+GRAPH_DEF_VERSION, GRAPH_DEF_VERSION_MIN_PRODUCER = 1645, 0
 V1["version.VERSION"] = style.VERSIONS["v1"]
 V2["version.VERSION"] = VERSION
 BOTH.update(
     {
         "version.GIT_VERSION": "situ",
         "version.COMPILER_VERSION": "C11",
-        "version.GRAPH_DEF_VERSION": 1645,
+        "version.GRAPH_DEF_VERSION": GRAPH_DEF_VERSION,
         "version.GRAPH_DEF_VERSION_MIN_CONSUMER": 0,
-        "version.GRAPH_DEF_VERSION_MIN_PRODUCER": 0,
+        "version.GRAPH_DEF_VERSION_MIN_PRODUCER": GRAPH_DEF_VERSION_MIN_PRODUCER,
         "sysconfig.CXX11_ABI_FLAG": 1,
         "sysconfig.CXX_VERSION": 201703,
         "sysconfig.MONOLITHIC_BUILD": 0,
