@@ -181,3 +181,13 @@ def test_options_of_hessians():
         with tf1.Session() as session:
             found = session.run(made, {x: [0.0, 1.0]})
     assert np.allclose(found, np.diag([2.0, 2 * np.cos(1.0) - np.sin(1.0)]))
+
+
+def test_a_gradient_with_one_element(graph):
+    x = tf1.constant([1.0, 2.0])
+    dx = tf1.gradients(tf1.reduce_sum(x * x), x, tf1.constant([3.0]))[0]
+    assert run(graph, dx).tolist() == [6, 12]
+    dx = tf1.gradients(tf1.reduce_sum(x * x, keepdims=True), x, tf1.constant(3.0))[0]
+    assert run(graph, dx).tolist() == [6, 12]
+    with pytest.raises(ValueError, match="has shape"):
+        tf1.gradients(tf1.reduce_sum(x * x), x, tf1.constant([3.0, 4.0]))

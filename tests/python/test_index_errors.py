@@ -56,6 +56,19 @@ def test_linspace_is_that_of_numpy(ends, num):
     )
 
 
+def test_linspace_of_tensors():
+    assert tf.linspace(np.float64(0), 0.1, 12).numpy()[-1] == 0.1
+    assert tf.linspace(tf.constant(-1.0), 0.1, 42).numpy()[-1] == np.float32(0.1)
+    assert tf.linspace(tf.constant(1.0), 2.0, 0).shape == [0]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="start <= limit"):
+        tf.linspace(tf.constant(0.0), 1.0, -1)
+    unknown = [tf.TensorSpec(None)] * 2 + [tf.TensorSpec([], tf.int32)]
+    start, stop = np.array([1.0, 2], "f"), np.array([[3.0, 4]], "f")
+    for axis in (0, 1, -1):
+        function = tf.function(lambda a, b, n: tf.linspace(a, b, n, axis=axis), unknown)
+        np.testing.assert_allclose(function(start, stop, 5), np.linspace(start, stop, 5, axis=axis))
+
+
 @pytest.mark.parametrize("dtype", ["float16", "float64", "int32", "int64", "bool"])
 def test_eye(dtype):
     assert tf.eye(2, 3, dtype=dtype).numpy().tolist() == np.eye(2, 3, dtype=dtype).tolist()

@@ -47,3 +47,22 @@ def test_other_arguments():
         tf.keras.initializers.VarianceScaling(mode="fan")
     with pytest.raises(TypeError, match="Invalid type for initial value: dict"):
         tf.constant_initializer({})
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "random_normal",
+        "truncated_normal",
+        "variance_scaling",
+        "uniform_unit_scaling",
+        "orthogonal",
+        "identity",
+    ],
+)
+def test_types_of_initializers(name):
+    make = getattr(tf.compat.v1.initializers, name)
+    assert make(dtype=tf.float64).dtype == tf.float64
+    for dtype in (tf.string, tf.int32):
+        with pytest.raises(ValueError, match="expected to be floating point"):
+            make(dtype=dtype)

@@ -339,3 +339,19 @@ print(v.numpy())
     assert "ResourceApplyGradientDescent" in said and "Step" not in output
     assert said.count("ReadVariableOp") == 1  # once for a type and a device
     assert "[0.8 1.6]" in output
+
+
+def test_changes_of_a_changed_variable_run_in_order():
+    v = tf.Variable([3.0, 4.0], use_resource=True)
+    with started() as session:
+        run = session.run
+        assert run(v.assign_add([1.0, 1.0]).assign_add([1.0, 2.0])).tolist() == [5, 7]
+        assert run(v.assign_sub([1.0, 1.0]).assign([0.0, 1.0]).assign_sub([1.0, 1.0])).tolist() == [
+            -1,
+            0,
+        ]
+        assert run(v).tolist() == [-1, 0]
+        assert run(v.assign([5.0, 6.0]).sparse_read([1])).tolist() == [6]
+        changed = v.assign([1.0, 2.0]).scatter_add(tf.IndexedSlices([10.0], [1]))
+        assert run(changed).tolist() == [1, 12]
+        assert run(v.assign([7.0, 8.0])[:1].assign([9.0])).tolist() == [9, 8]

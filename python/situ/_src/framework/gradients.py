@@ -9,7 +9,7 @@ import enum
 import types
 
 import _situ
-from situ._src.framework import nest, style
+from situ._src.framework import nest, style, tensor_shape
 from situ._src.framework.api import OPS, export
 from situ._src.framework.indexed_slices import IndexedSlices, add
 from situ._src.framework.keywords import with_order
@@ -166,6 +166,15 @@ def _from_library(found):
     return IndexedSlices(*found) if isinstance(found, tuple) else found
 
 
+def _of_equal_rank(grad, y):
+    """Reshapes the gradient of a single element, such as one of shape [1] of a scalar."""
+    own, shape = (tensor_shape.as_shape(t.shape) for t in (grad, y))
+    is_number = own.num_elements() == shape.num_elements() == 1
+    if not is_number or own.ndims == shape.ndims:
+        return grad
+    return op("Reshape", grad, shape.as_list())
+
+
 def gradients_of(
     graph, ys, sources, grad_ys, name, colocate=False, stop=(), zero=False, gate=False
 ):
@@ -189,7 +198,7 @@ def gradients_of(
     stop = (*stop, *[v for some in getattr(graph, "versions", {}).values() for v in some])
     with graph.as_default(), name_scope(name, "gradients") as scope:
         grad_ys = tuple(
-            None if g is None else convert_to_tensor(g, y.dtype)
+            None if g is None else _of_equal_rank(convert_to_tensor(g, y.dtype), y)
             for g, y in zip(grad_ys or [None] * len(ys), ys)
         )
         with graph._apply_device_functions():

@@ -24,8 +24,19 @@ if TYPE_CHECKING:  # typing takes long to import
 class Initializer:
     """Base class: an initializer is a function of shape and dtype."""
 
+    _IS_FLOATING = False  # the type must be a floating-point one
+
     def __init__(self, dtype="float32"):
         self.dtype = as_dtype(dtype)
+        if self._IS_FLOATING:
+            self._check_floating(self.dtype)
+
+    @staticmethod
+    def _check_floating(dtype):
+        if not dtype.is_floating:
+            raise ValueError(
+                f"Argument `dtype` is expected to be floating point. Received: {dtype}."
+            )
 
     def __call__(self, shape, dtype=None, partition_info=None, **kwargs):
         """Returns a tensor of initial values."""
@@ -206,10 +217,8 @@ class _Random(Initializer):
         self.seed = seed
 
     def make(self, shape, dtype):
-        if not dtype.is_floating and self.KIND != "uniform":
-            raise ValueError(
-                f"Argument `dtype` is expected to be floating point. Received: {dtype}."
-            )
+        if self._IS_FLOATING:
+            self._check_floating(dtype)
         return self._draw(self.KIND, shape, self.a, self.b, dtype)
 
 
@@ -217,6 +226,7 @@ class _Random(Initializer):
 class RandomNormal(_Random):
     """Initializer that draws from a normal distribution."""
 
+    _IS_FLOATING = True
     NAMES, DEFAULTS = ("mean", "stddev"), (0.0, 1.0)
     KIND = "normal"
 
@@ -225,6 +235,7 @@ class RandomNormal(_Random):
 class TruncatedNormal(_Random):
     """Initializer that draws from a truncated normal distribution."""
 
+    _IS_FLOATING = True
     NAMES, DEFAULTS = ("mean", "stddev"), (0.0, 1.0)
     KIND = "truncated_normal"
 
@@ -255,6 +266,8 @@ _export_v2(RandomUniform, -0.05, "random_uniform_initializer", keras="initialize
 @export(v1=("variance_scaling_initializer", "initializers.variance_scaling"))
 class VarianceScaling(Initializer):
     """Initializer whose variance depends on the shape of the weights."""
+
+    _IS_FLOATING = True
 
     input_axes: Any = None  # if given, the axes of input and output units of the weights
     output_axes: Any = None
@@ -362,6 +375,8 @@ _export_aliases()
 class Identity(Initializer):
     """Initializer that returns a multiple of the identity matrix."""
 
+    _IS_FLOATING = True
+
     def __init__(self, gain: TensorLike = 1.0, dtype: DTypeLike = "float32"):
         super().__init__(dtype)
         self.gain = gain
@@ -393,6 +408,8 @@ class Identity(Initializer):
 @export(v1=("uniform_unit_scaling_initializer", "initializers.uniform_unit_scaling"))
 class UniformUnitScaling(Initializer):
     """Initializer that draws uniform values that keep the scale of the inputs."""
+
+    _IS_FLOATING = True
 
     def __init__(self, factor: float = 1.0, seed: int | None = None, dtype: DTypeLike = "float32"):
         super().__init__(dtype)

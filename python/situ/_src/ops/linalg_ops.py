@@ -254,6 +254,8 @@ def adjoint(matrix: TensorLike, name: str | None = None) -> Tensor:
 class Orthogonal(Initializer):
     """An initializer that returns a matrix with orthogonal rows or columns."""
 
+    _IS_FLOATING = True
+
     def __init__(
         self, gain: TensorLike = 1.0, seed: int | None = None, dtype: DTypeLike = "float32"
     ):

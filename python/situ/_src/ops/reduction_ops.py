@@ -439,17 +439,30 @@ def _linspace_along(start, stop, num, axis):
         "Maximum", op("Sub", cast(count, "int64"), constant(1, "int64")), constant(1, "int64")
     )
     delta = op("RealDiv", op("Sub", stop, start), cast(steps, kind))
-    inner = cast(op("Range", constant(1, "int64"), steps, constant(1, "int64")), kind)
+    whole = op("GreaterEqual", count, op("ZerosLike", count))
+    limit = op("SelectV2", whole, steps, constant(-1, "int64"))  # fails if there is no such range
+    inner = cast(op("Range", constant(1, "int64"), limit, constant(1, "int64")), kind)
     rank = tensor_shape.as_shape(start.shape).rank
     if rank is None:
-        raise ValueError("tf.linspace needs tensors of known rank.")
-    axis = axis % rank
-    inner = op("Reshape", inner, [-1 if i == axis else 1 for i in range(rank)])
+        axis, one_sizes = _axis_of_unknown_rank(start, axis)
+        inner = op("Reshape", inner, one_sizes)
+    else:
+        axis = axis % rank
+        inner = op("Reshape", inner, [-1 if i == axis else 1 for i in range(rank)])
     whole = op("ConcatV2", [start, op("Add", start, op("Mul", delta, inner)), stop], axis)
-    front = op("Slice", shape_op(start), [0], [axis])
-    rest = op("Slice", shape_op(start), [axis + 1], [-1])
+    front = op("Slice", shape_op(start), [0], op("Reshape", axis, [1]))
+    rest = op("Slice", shape_op(start), op("Reshape", axis + 1, [1]), [-1])
     size = op("ConcatV2", [front, op("Reshape", cast(count, "int32"), [1]), rest], 0)
     return op("Slice", whole, op("ZerosLike", size), size)
+
+
+def _axis_of_unknown_rank(x, axis):
+    """Returns a non-negative axis, and the sizes of a tensor that only extends along it."""
+    rank = op("Rank", x)
+    axis = convert_to_tensor(axis, "int32")
+    axis = op("SelectV2", op("Less", axis, 0), op("Add", axis, rank), axis)
+    axes = op("Range", constant(0, "int32"), rank, constant(1, "int32"))
+    return axis, op("SelectV2", op("Equal", axes, axis), -1, 1)
 
 
 def _is_scalar(value):
@@ -489,17 +502,11 @@ def linspace(
         with scope(name, "LinSpace"):
             return cast(_linspace_float64(float(start), float(stop), num), kind)
     with scope(name, "linspace"):
-        start, stop = (cast(convert_to_tensor(v), kind) for v in (start, stop))
-        count = cast(convert_to_tensor(num, "int32"), kind)
-        one = constant(1, kind)
-        step = op("RealDiv", op("Sub", stop, start), op("Maximum", op("Sub", count, one), one))
-        places = cast(
-            op(
-                "Range", constant(0, "int32"), convert_to_tensor(num, "int32"), constant(1, "int32")
-            ),
-            kind,
+        start, stop = (
+            convert_to_tensor(v, kind) if dtype_of(v) is None else cast(convert_to_tensor(v), kind)
+            for v in (start, stop)
         )
-        return op("Add", start, op("Mul", places, step))
+        return _linspace_along(start, stop, num, 0)
 
 
 @export(v1=("arg_max",))

@@ -4,6 +4,8 @@ does not change when the variable is assigned."""
 
 from __future__ import annotations
 
+import functools
+
 from situ._src.framework import tensor_shape
 from situ._src.framework.graph import get_default_graph
 from situ._src.framework.graph_scopes import colocation_named
@@ -185,3 +187,26 @@ class Changed(ResourceVariable):
     def _read(self):
         with get_default_graph().control_dependencies([self._change]):
             return super()._read()
+
+
+def _after(method):
+    """Returns a method of ResourceVariable whose ops run after the assignment."""
+
+    @functools.wraps(method)
+    def call(self, *args, **kwargs):
+        with get_default_graph().control_dependencies([self._change]):
+            return method(self, *args, **kwargs)
+
+    return call
+
+
+for _name in (
+    "assign",
+    "assign_add",
+    "assign_sub",
+    "_assign_part",
+    "_scatter",
+    "sparse_read",
+    "count_up_to",
+):
+    setattr(Changed, _name, _after(getattr(ResourceVariable, _name)))

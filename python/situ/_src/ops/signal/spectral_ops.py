@@ -286,7 +286,7 @@ def linear_to_mel_weight_matrix(
         dtype = as_dtype(dtype)
         rate: Any = sample_rate
         if hasattr(rate, "dtype") and constant_value(convert_to_tensor(rate)) is not None:
-            rate = constant_value(convert_to_tensor(rate)).item()
+            rate = float(constant_value(convert_to_tensor(rate)))
         _check_mel(num_mel_bins, rate, lower_edge_hertz, upper_edge_hertz, dtype)
         rate = cast(convert_to_tensor(rate), dtype)
         zero = convert_to_tensor(0.0, dtype)
