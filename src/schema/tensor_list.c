@@ -2,20 +2,30 @@
  * tensor_list.c: see tensor_list.h. */
 #include "schema/tensor_list.h"
 
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "device/host_memory.h"
+
+/* Lists count as host memory: a scalar determines how long they are. */
+static size_t bytes_of(int count) {
+  return sizeof(struct tensor_list) + sizeof(situ_tensor *) * (size_t)count;
+}
 
 static void destroy(struct resource *resource) {
   struct tensor_list *list = (struct tensor_list *)resource;
   for (int i = 0; i < list->count; i++) situ_tensor_release(list->items[i]);
   tensor_list_release(list->like);
-  free(list);
+  host_memory_free(list, bytes_of(list->count));
 }
 
 static const struct resource_kind list_kind = {"list", destroy};
 
 situ_status tensor_list_create(int count, struct tensor_list **out) {
-  struct tensor_list *list = calloc(1, sizeof *list + sizeof(situ_tensor *) * (size_t)count);
-  if (!list) return NO_MEMORY();
+  struct tensor_list *list = host_memory_alloc(bytes_of(count), _Alignof(max_align_t));
+  if (!list) return host_memory_oom(bytes_of(count), NULL);
+  memset(list, 0, bytes_of(count));
   list->head = (struct resource){.references = 1, .kind = &list_kind};
   list->count = count;
   *out = list;

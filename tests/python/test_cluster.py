@@ -535,6 +535,35 @@ def test_machines_send_and_receive_through_mpi(tmp_path):
     assert done.stdout.count("[[35. 36.]]") == 3 and done.stdout.count("b'36.000000!'") == 3
 
 
+OBJECTS = """
+    import os
+    import horovod.tensorflow as hvd
+    hvd.init()
+
+    class Code:
+        def __reduce__(self):
+            return print, ("was run",)
+
+    print(hvd.broadcast_object({"rank": hvd.rank()}, 1), hvd.allgather_object(hvd.rank()))
+    if hvd.rank() == 1:
+        os.environ["SITU_CLUSTER_KEY"] = "another"
+    try:
+        hvd.broadcast_object(Code(), 1)
+    except Exception as error:
+        print(type(error).__name__, "Rank" in str(error))
+"""
+
+
+@mpirun
+def test_objects_of_another_machine_are_unpickled_with_a_proof_only(tmp_path):
+    path = tmp_path / "objects.py"
+    path.write_text(textwrap.dedent(OBJECTS))
+    done = under_mpirun(2, SITU, "run", str(path), SITU_CLUSTER_MACHINE_SIZE="1")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("{'rank': 1} [0, 1]") == 2
+    assert done.stdout.count("PermissionDeniedError True") == 2 and "was run" not in done.stdout
+
+
 MINIMIZE = """
     import tensorflow as tf
     from situ import mpi

@@ -42,6 +42,23 @@ def test_a_session_frees_idle_memory_first(python):
     assert "by square\n" in result.out and result.out.endswith("4096.0\n"), result.err
 
 
+def test_the_length_of_a_list(python):
+    result = python(
+        """
+        import situ as tf
+        reserve = lambda n: tf.raw_ops.TensorListReserve(
+            element_shape=tf.constant([2]), num_elements=n, element_dtype=tf.float32)
+        try:
+            reserve(2**31 - 1)
+        except tf.errors.ResourceExhaustedError as error:
+            print(str(error).split("\\n")[:2])
+        print(int(tf.raw_ops.TensorListLength(input_handle=reserve(1000))))
+        """,
+        SITU_HOST_MEMORY="1GiB",
+    )
+    assert "asked for: 16.00GiB" in result.out and result.out.endswith("1000\n"), result.err
+
+
 def test_a_value_that_is_no_size(python):
     result = python(EAGER, SITU_HOST_MEMORY="plenty")
     assert "SITU_HOST_MEMORY is 'plenty'; expected a size above 0, as 8GiB." in result.err

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""channel.py: messages between processes of one user, over Unix sockets or TCP.
+"""channel.py: messages between processes of one user: over Unix sockets or TCP, and of all ranks.
 
 On one machine the address of a server ("localhost:2222") names a socket of the abstract namespace.
 Both ends check that the other process belongs to the same user. Over TCP both ends prove that they
@@ -9,12 +9,14 @@ a code (HMAC) that nobody without the secret can compute. wire_format.py describ
 import errno
 import hashlib
 import hmac
+import itertools
 import os
 import socket
 import struct
 import threading
 import time
 
+import _situ
 from situ._src.cluster import processes, wire_format
 from situ._src.framework import errors
 
@@ -59,8 +61,8 @@ def _required_key():
         raise errors.FailedPreconditionError(
             None,
             None,
-            "Servers on several machines need a secret: set SITU_CLUSTER_KEY to the same value for "
-            "all processes of the cluster.",
+            "Processes on several machines need a secret: set SITU_CLUSTER_KEY to the same value "
+            "for all processes of the cluster.",
         )
     return key
 
@@ -126,6 +128,44 @@ def _authenticate(connected, me, other):
     return _Codes(proof(me, b"messages" + nonce + theirs)), _Codes(
         proof(other, b"messages" + theirs + nonce)
     )
+
+
+_gathered = itertools.count()  # every rank gathers the same number of times
+
+
+def gather_trusted(data):
+    """Gathers bytes of processes that are proven to belong to the same user: on one machine the
+    owner of the memory that they share, between machines codes that nobody without the secret can
+    compute, and that no other message has.
+
+    Args:
+      data: the bytes of this rank.
+
+    Returns:
+      A list of the bytes of all ranks.
+
+    Raises:
+      FailedPreconditionError: there are several machines, but no secret.
+      PermissionDeniedError: a rank does not know the secret, or its bytes were changed.
+    """
+    if not processes.spans_machines():
+        return _situ.cluster_gather(data)
+    key, number = _required_key(), next(_gathered)
+
+    def code(rank, text):
+        about = b"gathered" + _LENGTH.pack(number) + _LENGTH.pack(rank)
+        return hmac.new(key, about + text, hashlib.sha256).digest()
+
+    parts = _situ.cluster_gather(code(processes.rank(), data) + data)
+    split = [(part[: _Codes.SIZE], part[_Codes.SIZE :]) for part in parts]
+    for rank, (given, text) in enumerate(split):
+        if not hmac.compare_digest(given, code(rank, text)):
+            raise errors.PermissionDeniedError(
+                None,
+                None,
+                f"Rank {rank} has another SITU_CLUSTER_KEY, or its data were changed on the way.",
+            )
+    return [text for _, text in split]
 
 
 class Channel:

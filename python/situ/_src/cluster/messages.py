@@ -5,6 +5,7 @@ import pickle
 
 import _situ
 from situ._src.cluster import processes
+from situ._src.cluster.channel import gather_trusted
 from situ._src.cluster.reductions import Compression, word_of
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.indexed_slices import is_slices
@@ -202,14 +203,14 @@ def broadcast_object(obj=None, root_rank=0, session=None, name=None, process_set
     _all_ranks("broadcast_object", process_set)
     del session, name  # Python sends it, without an op
     own = pickle.dumps(obj) if processes.rank() == root_rank else b""
-    return pickle.loads(_situ.cluster_gather(own)[root_rank])
+    return pickle.loads(gather_trusted(own)[root_rank])
 
 
 def allgather_object(obj, session=None, name=None, process_set=None):
     """Python objects of all ranks, as a list; process_set must be None."""
     _all_ranks("allgather_object", process_set)
     del session, name  # Python sends them, without an op
-    return [pickle.loads(data) for data in _situ.cluster_gather(pickle.dumps(obj))]
+    return [pickle.loads(data) for data in gather_trusted(pickle.dumps(obj))]
 
 
 def send(tensor, to, name):
