@@ -58,6 +58,15 @@ static void print_tested(int count) {
   }
 }
 
+/* Prints why there is no GPU. */
+static situ_status print_missing(void) {
+  char reasons[4096];
+  const situ_status s = situ_devices_missing_gpus(reasons, sizeof reasons);
+  if (s) return s;
+  printf("\nNo GPU is visible.%s\nTo simulate four: situ devices --gpus 4\n", reasons);
+  return NULL;
+}
+
 static situ_status print_table(int count) {
   struct table table = {.heads = {"name", "kind", "model", "bus id", ">physical", ">memory",
                                   ">limit", ">reserved", ">in use", "back end"}};
@@ -73,8 +82,7 @@ static situ_status print_table(int count) {
   if (!table_print(&table) && !s) s = situ_status_create(SITU_RESOURCE_EXHAUSTED, "Out of memory.");
   if (s) return s;
   print_tested(count);
-  if (!gpus) printf("\nNo GPU is visible. To simulate four: situ devices --gpus 4\n");
-  return NULL;
+  return gpus ? NULL : print_missing();
 }
 
 static void print_object(const struct device_info *device_info) {

@@ -100,6 +100,10 @@ SITU_API situ_status situ_devices_count(int *count) SITU_MUST_USE;
 /* Describes device 0 <= number < count: CPUs first, then GPUs. */
 SITU_API situ_status situ_devices_get(int number, situ_device *out) SITU_MUST_USE;
 
+/* Writes why there are not more GPUs: for each back end without devices and each option that hides
+ * GPUs, a newline and the reason. The text is cut if it does not fit. */
+SITU_API situ_status situ_devices_missing_gpus(char *out, size_t size) SITU_MUST_USE;
+
 /* Finds the number of a device by name ("/gpu:0", "GPU:0", a full name). NotFound lists the devices
  * that exist. */
 SITU_API situ_status situ_devices_find(const char *name, int *number) SITU_MUST_USE;

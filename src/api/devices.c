@@ -54,6 +54,11 @@ situ_status situ_devices_get(int number, situ_device *out) {
   return with_device(number, describe, out);
 }
 
+situ_status situ_devices_missing_gpus(char *out, size_t size) {
+  if (!out || !size) return INVALID("situ_devices_missing_gpus: there is no buffer.");
+  return registry_missing_gpus(out, size);
+}
+
 static situ_status not_found(const struct device_list *list, const char *name) {
   struct strbuf names = {0};
   for (int i = 0; i < list->count; i++)

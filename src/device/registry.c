@@ -2,6 +2,7 @@
  * registry.c: the devices of the process: discovered once and shared by all sessions. */
 #include "device/registry.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -186,6 +187,16 @@ void registry_release(void) {
   lock_registry();
   n_users--;
   unlock_registry();
+}
+
+situ_status registry_missing_gpus(char *out, size_t size) {
+  const struct device_list *devices = NULL;
+  TRY(registry_acquire(NULL, false, &devices));
+  lock_registry();
+  snprintf(out, size, "%s", strbuf_get(&why));
+  unlock_registry();
+  registry_release();
+  return NULL;
 }
 
 void registry_add_buffer(struct buffer *buffer) {

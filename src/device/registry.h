@@ -16,6 +16,10 @@ situ_status registry_acquire(const situ_device_config *config, bool strict,
                              const struct device_list **out) SITU_MUST_USE;
 void registry_release(void);
 
+/* Copies why there are not more GPUs: a line per reason, each after a newline; cut if it does not
+ * fit. */
+situ_status registry_missing_gpus(char *out, size_t size) SITU_MUST_USE;
+
 /* Tracks the buffers on devices, so that a reset is refused while there are any. */
 void registry_add_buffer(struct buffer *buffer);
 void registry_remove_buffer(struct buffer *buffer);

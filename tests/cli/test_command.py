@@ -199,7 +199,14 @@ class Devices(unittest.TestCase):
         row = next(line for line in lines if "GPU:0" in line)
         for word in ("/device:GPU:0", "Tesla K40c", "0000:05:00.0", "12.00GiB", "sim"):
             self.assertIn(word, row)
-        self.assertIn("No GPU is visible", run("devices").stdout)
+
+    def test_missing_gpus_are_explained(self):
+        out = run("devices", SITU_CUDA="0", SITU_OPENCL_DEVICES="none").stdout
+        self.assertIn("No GPU is visible.\n", out)
+        self.assertIn("\n  cuda: disabled by SITU_CUDA=0\n", out)
+        self.assertIn("\n  opencl: disabled by SITU_OPENCL_DEVICES=none\n", out)
+        out = run("devices", "--gpus", K40, CUDA_VISIBLE_DEVICES="").stdout
+        self.assertIn("\n  CUDA_VISIBLE_DEVICES= shows 0 of 1 GPU\n", out)
 
     def test_special_characters_are_valid_json(self):
         self.assertEqual(

@@ -12,7 +12,7 @@ enum { MAX_CARDS = 64 };
 static struct card cards[MAX_CARDS];
 static int n_cards;
 static bool is_loaded;
-static const char *why_none; /* NULL if disabled by SITU_CUDA=0 */
+static const char *why_none;
 static cuda_result list_result;
 
 static void write_uuid(const struct card *card, char *out, size_t size) {
@@ -51,7 +51,11 @@ static cuda_result describe(int index, struct card *out) {
 static void list_cards(void) {
   int count = 0;
   const char *setting = getenv("SITU_CUDA");
-  is_loaded = !(setting && !strcmp(setting, "0")) && cuda_load(&why_none);
+  if (setting && !strcmp(setting, "0")) {
+    why_none = "disabled by SITU_CUDA=0";
+    return;
+  }
+  is_loaded = cuda_load(&why_none);
   if (!is_loaded) return;
   list_result = cuda.cuDeviceGetCount(&count);
   for (int i = 0; i < count && i < MAX_CARDS && list_result == CUDA_OK; i++) {

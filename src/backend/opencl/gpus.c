@@ -164,7 +164,10 @@ situ_status gpus_find(const char *which, int *count, const char **why) {
         "the only driver is PoCL, whose devices are not GPUs (SITU_OPENCL_DEVICES=all uses them)";
     return NULL;
   }
-  if (which && !strcasecmp(which, "none")) return NULL;
+  if (which && !strcasecmp(which, "none")) {
+    *why = "disabled by SITU_OPENCL_DEVICES=none";
+    return NULL;
+  }
   if (!cl_load(why)) return NULL;
   cl_platform platforms[MAX_PLATFORMS];
   uint32_t n_platforms = 0;
