@@ -8,10 +8,13 @@ import collections
 from situ._src.framework import style, tensor_shape
 from situ._src.framework.api import OPS, export
 from situ._src.framework.graph import scope
+from situ._src.framework.scopes import control_dependencies, device
+from situ._src.framework.tensor import constant_value
+from situ._src.ops import check_ops
 from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
 from situ._src.ops.array_ops import shape as shape_op
 from situ._src.ops.composite_dispatch import ragged_version
-from situ._src.ops.math_ops import _pair
+from situ._src.ops.math_ops import _pair, divide_no_nan
 from situ._src.ops.reduction_ops import move_to_last, swap_with_last
 from situ._src.variables import variable
 
@@ -466,18 +469,81 @@ def compute_average_loss(
     Args:
       per_example_loss: A tensor of losses.
       sample_weight: Weights of the examples (optional).
-      global_batch_size: The size of the batch of all replicas; by default the number of losses
-        times
-        the number of replicas.
+      global_batch_size: The size of the batch of all replicas; by default the first dimension of
+        the losses times the number of replicas.
 
     Returns:
-      A scalar tensor.
+      A scalar tensor; 0 if the batch is empty.
+
+    Raises:
+      InvalidArgumentError: The size is negative.
+      RuntimeError: There is no size in cross-replica context.
+      TypeError: The size is not an integer.
+      ValueError: The losses or the size have the wrong rank.
     """
-    losses = convert_to_tensor(per_example_loss)
+    losses = _checked_losses(convert_to_tensor(per_example_loss))
     if sample_weight is not None:
-        losses = losses * cast(convert_to_tensor(sample_weight), losses.dtype)
-    size = op("Size", losses) * _replicas() if global_batch_size is None else global_batch_size
-    return op("Sum", losses) / cast(size, losses.dtype)
+        losses = _weighted(losses, sample_weight)
+    if global_batch_size is None:
+        size, checks = shape_op(losses)[0] * _replicas_of_losses(), []
+    else:
+        size, checks = _checked_size(global_batch_size)
+    with control_dependencies(checks):
+        return divide_no_nan(op("Sum", losses), cast(size, losses.dtype))
+
+
+def _checked_size(global_batch_size):
+    """Returns a batch size, and the operations that check it if its value is not known."""
+    size = check_ops.assert_scalar(global_batch_size, message="global_batch_size must be scalar. ")
+    check_ops.assert_integer(size, message="global_batch_size must be an integer.")
+    known = constant_value(size)
+    if known is not None and known >= 0:
+        return size, []
+    with device("/device:CPU:0"):  # assertions have text
+        check = check_ops.assert_non_negative(
+            size, message="global_batch_size must be non-negative."
+        )
+    return size, [] if check is None else [check]
+
+
+_LOSS_RANK = "Invalid value passed for `per_example_loss`. Expected a tensor with at least rank 1."
+
+
+def _checked_losses(losses):
+    """Returns losses if they are no scalar."""
+    rank = _rank(losses)
+    if rank == 0:
+        raise ValueError(f"{_LOSS_RANK} Received per_example_loss={losses} with rank 0")
+    if rank is None:
+        with device("/device:CPU:0"):
+            check = check_ops.assert_greater_equal(op("Rank", losses), 1, message=_LOSS_RANK)
+        with control_dependencies([check]):
+            return op("Identity", losses)
+    return losses
+
+
+def _weighted(losses, weights):
+    """Multiplies losses by weights with a dimension of size 1 more, or a dimension less."""
+    weights = cast(convert_to_tensor(weights), losses.dtype)
+    ranks = _rank(losses), _rank(weights)
+    if None not in ranks and ranks[1] - ranks[0] == 1:
+        weights = op("Squeeze", weights, [-1])
+    elif None not in ranks and ranks[0] - ranks[1] == 1:
+        weights = op("ExpandDims", weights, -1)
+    return losses * weights
+
+
+def _replicas_of_losses():
+    """Returns the number of replicas; RuntimeError outside of a replica."""
+    if variable.strategy() is not None:
+        from situ._src.distribute.context import in_cross_replica_context
+
+        if in_cross_replica_context():
+            raise RuntimeError(
+                "You are calling `compute_average_loss` in cross replica context, while it was "
+                "expected to be called in replica context."
+            )
+    return _replicas()
 
 
 @export("nn.scale_regularization_loss")

@@ -6,12 +6,14 @@ from __future__ import annotations
 import _situ
 from situ._src.framework import tensor_shape
 from situ._src.framework.api import OPS, export
+from situ._src.framework.dtypes import dtype_of
 from situ._src.framework.graph import scope
 from situ._src.framework.keywords import with_order
 from situ._src.ops import random_ops
 from situ._src.ops.array_ops import cast, convert_to_tensor, op
 from situ._src.ops.array_ops import shape as shape_op
 from situ._src.ops.composite_dispatch import ragged_version
+from situ._src.ops.constant_op import is_tensor
 from situ._src.ops.nn.conv import layout
 
 TYPE_CHECKING = False
@@ -293,6 +295,19 @@ def _noise_shape(x, noise_shape):
     return [known[i] if n is None else n for i, n in enumerate(noise_shape)]
 
 
+def _checked_rate(rate, dtype):
+    """Returns a rate that is no number if it is a scalar tensor of a type."""
+    if not is_tensor(rate):
+        raise ValueError(f"`rate` must be a scalar or scalar tensor. Received: rate={rate}")
+    tensor_shape.as_shape(rate.shape).assert_has_rank(0)
+    if dtype_of(rate) != dtype:
+        raise ValueError(
+            "`x.dtype` must be compatible with `rate.dtype`. "
+            f"Received: x.dtype={dtype} and rate.dtype={rate.dtype}"
+        )
+    return convert_to_tensor(rate)
+
+
 def _drop(x, rate, noise_shape, sampler, name, default="dropout"):
     """Drops elements; `sampler(shape, dtype)` returns uniform numbers."""
     with scope(name, default) as full:
@@ -313,7 +328,7 @@ def _drop(x, rate, noise_shape, sampler, name, default="dropout"):
                 return op("ZerosLike", x)
             scaled = op("Mul", x, convert_to_tensor(1 / (1 - rate), x.dtype))
         else:
-            rate = cast(convert_to_tensor(rate), x.dtype)
+            rate = _checked_rate(rate, x.dtype)
             scaled = op("RealDiv", x, 1 - rate)
         noise = sampler(_noise_shape(x, noise_shape), x.dtype)
         keep = op("GreaterEqual", noise, convert_to_tensor(rate, x.dtype))
@@ -359,7 +374,12 @@ def dropout(
             raise ValueError(
                 f"keep_prob must be a scalar tensor or a float in the range (0, 1], got {keep_prob}"
             )
-        rate = 1 - keep_prob
+        try:
+            rate = 1 - keep_prob
+        except TypeError:
+            raise ValueError(
+                f"`keep_prob` must be a floating point number or Tensor. Received: {keep_prob}"
+            ) from None
     return _drop(x, rate, noise_shape, _stateful_sampler(seed), name)
 
 
