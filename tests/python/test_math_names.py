@@ -38,6 +38,38 @@ def test_bincount_of_sparse_and_ragged_tensors():
         assert items(tf.sparse.bincount(x, axis=-1).values) == [1, 1, 1]
 
 
+def test_sparse_bincount_of_one_dimension():
+    counts = tf.sparse.bincount(tf.sparse.from_dense([3, 0, 1, 1]), axis=-1)
+    assert items(counts.indices) == [[1], [3]] and items(counts.values) == [2, 1]
+    assert items(counts.dense_shape) == [4]
+
+
+def test_weights_are_of_the_kind_of_the_values():
+    x, w = [[3, 0, 1], [5, 0, 4]], [[1.0, 0.0, 2.0], [3.0, 0.0, 4.0]]
+    dense, sparse = tf.constant(x), tf.sparse.from_dense(x)
+    ragged, weights = tf.ragged.constant([[3, 1], [5]]), tf.ragged.constant([[1.0, 2.0], [3.0]])
+    for bincount in (tf.math.bincount, tf.sparse.bincount):
+        for values, wrong, kind in (
+            (dense, sparse, "tf.Tensor"),
+            (dense, ragged, "tf.Tensor"),
+            (sparse, dense, "SparseTensor"),
+            (sparse, ragged, "SparseTensor"),
+            (ragged, dense, "tf.RaggedTensor"),
+        ):
+            with pytest.raises(ValueError, match=f"must be a {kind} if `values` is a {kind}"):
+                bincount(values, weights=wrong, axis=-1)
+        for values, wrong, part in (
+            (sparse, tf.sparse.from_dense([[1.0, 2.0, 0.0], [3.0, 0.0, 4.0]]), "indices"),
+            (sparse, tf.sparse.from_dense([*w, [0.0] * 3]), "dense shape"),
+            (ragged, tf.ragged.constant([[1.0], [2.0, 3.0]]), "row splits"),
+        ):
+            with pytest.raises(tf.errors.InvalidArgumentError, match=f"must have the same {part}"):
+                bincount(values, weights=wrong, axis=-1)
+    counts = tf.sparse.bincount(sparse, weights=tf.sparse.from_dense(w), axis=-1)
+    assert items(counts.values) == [2, 1, 4, 3]
+    assert items(tf.sparse.bincount(ragged, weights=weights, axis=-1).values) == [2, 1, 3]
+
+
 def test_bincount_errors():
     with pytest.raises(ValueError, match="mutually exclusive"):
         tf.math.bincount([1, 2], weights=[1, 2], binary_output=True)

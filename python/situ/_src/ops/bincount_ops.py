@@ -10,7 +10,7 @@ from situ._src.framework.graph import scope
 from situ._src.framework.scopes import control_dependencies
 from situ._src.framework.tensor import constant_value
 from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
-from situ._src.ops.check_ops import Assert
+from situ._src.ops.check_ops import Assert, assert_equal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing takes long to import
@@ -44,18 +44,41 @@ class _Values:
     def _set_sparse(self, values: Any, axis: int) -> None:
         self.flat = values.values
         if self.weights is not None:
+            self._require_weights(hasattr(self.weights, "dense_shape"), "SparseTensor")
+            self._match_weights(values, "dense_shape", "dense shape")
+            self._match_weights(values, "indices", "indices")
             self.weights = self.weights.values
-        if axis:
+        if axis and tensor_shape.as_shape(values.shape).rank != 1:
             self.rows = op("Squeeze", op("Slice", values.indices, [0, 0], [-1, 1]), [1])
             self.count = op("Squeeze", op("Slice", values.dense_shape, [0], [1]), [0])
 
     def _set_ragged(self, values: Any, axis: int) -> None:
         self.flat = values.flat_values
         if self.weights is not None:
+            self._require_weights(hasattr(self.weights, "nested_row_splits"), "tf.RaggedTensor")
+            self._match_weights(values, "row_splits", "row splits")
             self.weights = self.weights.flat_values
         if axis:
             self.rows = cast(values.value_rowids(), "int64")
             self.count = cast(values.nrows(), "int64")
+
+    def _require_weights(self, is_right: bool, kind: str) -> None:
+        """Raises ValueError if the weights are of another kind than the values."""
+        if not is_right:
+            raise ValueError(
+                f"Argument `weights` must be a {kind} if `values` is a {kind}. "
+                f"Received weights={self.weights} of type: {type(self.weights).__name__}"
+            )
+
+    def _match_weights(self, values: Any, part: str, text: str) -> None:
+        """Fails if a part of the weights differs from that of the values."""
+        parts = getattr(self.weights, part), getattr(values, part)
+        if parts[0] is not parts[1]:
+            check = assert_equal(
+                *parts, message=f"'weights' and 'values' must have the same {text}."
+            )
+            with control_dependencies([] if check is None else [check]):
+                self.flat = op("Identity", self.flat)
 
     def _set_dense(self, values: TensorLike, axis: int) -> None:
         tensor = convert_to_tensor(values, name="arr")
@@ -74,6 +97,8 @@ class _Values:
             self.rows, self.count = op("Reshape", rows, [-1]), height
 
     def _set_dense_weights(self, shape: Any) -> None:
+        composite = any(hasattr(self.weights, n) for n in ("dense_shape", "nested_row_splits"))
+        self._require_weights(not composite, "tf.Tensor")
         weights = convert_to_tensor(self.weights, name="weights")
         of_weights = tensor_shape.as_shape(weights.shape)
         if of_weights.num_elements() == 0 and shape.num_elements() != 0:
@@ -220,7 +245,9 @@ def sparse_bincount(
       A SparseTensor of shape [bins], or [rows, bins] with `axis` -1.
 
     Raises:
-      ValueError: If `axis` is not 0 or -1, or if both `weights` and `binary_output` are given.
+      ValueError: If `axis` is not 0 or -1, if both `weights` and `binary_output` are given, or if
+        the weights are not of the kind of the values.
+      InvalidArgumentError: If the weights have another shape, other indices or row splits.
     """
     from situ._src.ops.sparse_ops import SparseTensor
     from situ._src.ops.unique_sort_ops import argsort
