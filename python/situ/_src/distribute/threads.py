@@ -73,7 +73,7 @@ class _Worker:
         self.run, self.index, self.fn, self.args, self.scopes = run, index, fn, args, scopes
         self.done = self.started = self.cancelled = False
         self.result = self.error = self.request = self.answer = None
-        self.turn, self.back = threading.Semaphore(0), threading.Semaphore(0)
+        self.turn, self.paused = threading.Semaphore(0), threading.Semaphore(0)
         self.where, self.keras = _situ.current_device(), _keras_state()
         self.tapes, self.strategies = _situ.tape_stack(), variable.strategies()
         outer = get_default_graph()
@@ -88,7 +88,7 @@ class _Worker:
             self.thread.start()
         else:
             self.turn.release()
-        self.back.acquire()
+        self.paused.acquire()
 
     def _body(self):
         _local_copy.worker = self
@@ -111,7 +111,7 @@ class _Worker:
             _situ.tape_inherit([])
             _situ.swap_graph(graph)
             self.done = True
-            self.back.release()
+            self.paused.release()
 
     def is_outside_branches(self):
         """Returns whether operations go to the graph in which the replicas run, so that those of
@@ -124,7 +124,7 @@ class _Worker:
         kept, state = self.scopes.leave(), (place.index, place.mode, place.run)
         place.index = place.mode = place.run = None
         self.request = fn, args, kwargs
-        self.back.release()
+        self.paused.release()
         self.turn.acquire()
         place.index, place.mode, place.run = state
         self.scopes.enter(kept)
