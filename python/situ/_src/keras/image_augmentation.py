@@ -78,7 +78,23 @@ def apply_affine_transform(
     cval=0.0,
     order=1,
 ):
-    """Rotates (degrees), shifts (pixels), shears (degrees) and zooms an image."""
+    """Rotates (degrees), shifts (pixels), shears (degrees) and zooms an image.
+
+    Args:
+      x: An image, an array of rank 3.
+      theta: Angle of the rotation in degrees.
+      tx: Shift of the rows.
+      ty: Shift of the columns.
+      shear: Angle of the shear in degrees.
+      zx: Zoom of the rows.
+      zy: Zoom of the columns.
+      row_axis: Axis of the rows.
+      col_axis: Axis of the columns.
+      channel_axis: Axis of the channels.
+      fill_mode: "nearest", "constant", "reflect" or "wrap".
+      cval: Value outside of the image, for "constant".
+      order: Order of the spline, from 0 to 5.
+    """
     turn, lean = numpy.deg2rad(theta), numpy.deg2rad(shear)
     parts = []
     if theta != 0:
@@ -133,7 +149,18 @@ def random_rotation(
     cval=0.0,
     interpolation_order=1,
 ):
-    """Rotates an image by a random angle of at most rg degrees."""
+    """Rotates an image by a random angle of at most rg degrees.
+
+    Args:
+      x: An image, an array of rank 3.
+      rg: Largest angle in degrees.
+      row_axis: Axis of the rows.
+      col_axis: Axis of the columns.
+      channel_axis: Axis of the channels.
+      fill_mode: "nearest", "constant", "reflect" or "wrap".
+      cval: Value outside of the image, for "constant".
+      interpolation_order: Order of the spline, from 0 to 5.
+    """
     theta = numpy.random.uniform(-rg, rg)
     return _affine(
         x, row_axis, col_axis, channel_axis, fill_mode, cval, interpolation_order, theta=theta
@@ -152,7 +179,19 @@ def random_shift(
     cval=0.0,
     interpolation_order=1,
 ):
-    """Shifts an image by random fractions of at most wrg of its width and hrg of its height."""
+    """Shifts an image by random fractions of at most wrg of its width and hrg of its height.
+
+    Args:
+      x: An image, an array of rank 3.
+      wrg: Largest shift, as a fraction of the width.
+      hrg: Largest shift, as a fraction of the height.
+      row_axis: Axis of the rows.
+      col_axis: Axis of the columns.
+      channel_axis: Axis of the channels.
+      fill_mode: "nearest", "constant", "reflect" or "wrap".
+      cval: Value outside of the image, for "constant".
+      interpolation_order: Order of the spline, from 0 to 5.
+    """
     tx = numpy.random.uniform(-hrg, hrg) * x.shape[row_axis]
     ty = numpy.random.uniform(-wrg, wrg) * x.shape[col_axis]
     return _affine(
@@ -171,7 +210,18 @@ def random_shear(
     cval=0.0,
     interpolation_order=1,
 ):
-    """Shears an image by a random angle of at most intensity degrees."""
+    """Shears an image by a random angle of at most intensity degrees.
+
+    Args:
+      x: An image, an array of rank 3.
+      intensity: Largest angle in degrees.
+      row_axis: Axis of the rows.
+      col_axis: Axis of the columns.
+      channel_axis: Axis of the channels.
+      fill_mode: "nearest", "constant", "reflect" or "wrap".
+      cval: Value outside of the image, for "constant".
+      interpolation_order: Order of the spline, from 0 to 5.
+    """
     shear = numpy.random.uniform(-intensity, intensity)
     return _affine(
         x, row_axis, col_axis, channel_axis, fill_mode, cval, interpolation_order, shear=shear
@@ -189,7 +239,18 @@ def random_zoom(
     cval=0.0,
     interpolation_order=1,
 ):
-    """Zooms an image by random factors in zoom_range."""
+    """Zooms an image by random factors in zoom_range.
+
+    Args:
+      x: An image, an array of rank 3.
+      zoom_range: Pair of the smallest and largest zoom.
+      row_axis: Axis of the rows.
+      col_axis: Axis of the columns.
+      channel_axis: Axis of the channels.
+      fill_mode: "nearest", "constant", "reflect" or "wrap".
+      cval: Value outside of the image, for "constant".
+      interpolation_order: Order of the spline, from 0 to 5.
+    """
     if len(zoom_range) != 2:
         raise ValueError(
             f"`zoom_range` should be a tuple or list of two floats. Received: {zoom_range}"
@@ -202,14 +263,26 @@ def random_zoom(
 
 @_named
 def apply_channel_shift(x: Any, intensity, channel_axis=0):
-    """Adds intensity to all channels, clipped to the range of the image."""
+    """Adds intensity to all channels, clipped to the range of the image.
+
+    Args:
+      x: An image, an array of rank 3.
+      intensity: The number to add.
+      channel_axis: Axis of the channels.
+    """
     del channel_axis  # all channels are shifted by the same value
     return numpy.clip(x + intensity, x.min(), x.max())
 
 
 @_named
 def random_channel_shift(x: Any, intensity_range, channel_axis=0):
-    """Adds a random value of at most intensity_range to all channels."""
+    """Adds a random value of at most intensity_range to all channels.
+
+    Args:
+      x: An image, an array of rank 3.
+      intensity_range: Largest change of values.
+      channel_axis: Axis of the channels.
+    """
     return apply_channel_shift(
         x, numpy.random.uniform(-intensity_range, intensity_range), channel_axis
     )
@@ -217,7 +290,13 @@ def random_channel_shift(x: Any, intensity_range, channel_axis=0):
 
 @_named
 def apply_brightness_shift(x: Any, brightness, scale: bool = True):
-    """Multiplies the brightness by a factor, as Pillow does."""
+    """Multiplies the brightness by a factor, as Pillow does.
+
+    Args:
+      x: An image, an array of rank 3.
+      brightness: The factor.
+      scale: Whether to scale values to 0 to 255.
+    """
     image_utils.pillow()
     from PIL import ImageEnhance
 
@@ -232,7 +311,13 @@ def apply_brightness_shift(x: Any, brightness, scale: bool = True):
 
 @_named
 def random_brightness(x: Any, brightness_range, scale: bool = True):
-    """Multiplies the brightness by a random factor in brightness_range."""
+    """Multiplies the brightness by a random factor in brightness_range.
+
+    Args:
+      x: An image, an array of rank 3.
+      brightness_range: Pair of the smallest and largest factor.
+      scale: Whether to scale values to 0 to 255.
+    """
     if len(brightness_range) != 2:
         raise ValueError(
             f"`brightness_range should be tuple or list of two floats. Received: {brightness_range}"

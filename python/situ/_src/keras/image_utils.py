@@ -95,7 +95,16 @@ def array_to_img(x: Any, data_format: str | None = None, scale: bool = True, dty
 def save_img(
     path, x: Any, data_format: str | None = None, file_format=None, scale: bool = True, **kwargs
 ):
-    """Saves an array as an image file."""
+    """Saves an array as an image file.
+
+    Args:
+      path: The path.
+      x: Array of rank 3.
+      data_format: "channels_last" or "channels_first".
+      file_format: Format; default: that of the suffix.
+      scale: Whether to scale the values to the range from 0 to 255.
+      **kwargs: Not supported.
+    """
     img = array_to_img(x, data_format, scale)
     if img.mode == "RGBA" and (
         file_format in ("jpg", "jpeg") or str(path).lower().endswith((".jpg", ".jpeg"))
@@ -113,7 +122,16 @@ def load_img(
     interpolation="nearest",
     keep_aspect_ratio=False,
 ):
-    """Loads an image file as a PIL image, optionally resized."""
+    """Loads an image file as a PIL image, optionally resized.
+
+    Args:
+      path: The path.
+      grayscale: Old form of color_mode="grayscale".
+      color_mode: "grayscale", "rgb" or "rgba".
+      target_size: Height and width of the result; default: those of the image.
+      interpolation: Name of a filter of Pillow: "nearest", "bilinear", "bicubic" and others.
+      keep_aspect_ratio: Whether to crop instead of distorting.
+    """
     Image = pillow()
     with open(path, "rb") if isinstance(path, (str, os.PathLike)) else path as file:
         img = Image.open(file)
@@ -148,7 +166,13 @@ def _middle(width, height, to_width, to_height):
 
 @_names("smart_resize")
 def smart_resize(x: Any, size, interpolation="bilinear"):
-    """Resizes an image to size without distortion, by cropping its center first."""
+    """Resizes an image to size without distortion, by cropping its center first.
+
+    Args:
+      x: Array of rank 3.
+      size: Height and width of the result.
+      interpolation: Name of a filter of Pillow: "nearest", "bilinear", "bicubic" and others.
+    """
     array = numpy.asarray(x)
     height, width = array.shape[-3], array.shape[-2]
     left, top, right, bottom = _middle(width, height, size[1], size[0])

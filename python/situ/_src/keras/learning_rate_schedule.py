@@ -270,7 +270,11 @@ def value_at(rate, step):
 
 @_named("serialize")
 def serialize(learning_rate_schedule: LearningRateSchedule) -> dict[str, Any]:
-    """Returns a schedule as a dictionary of its class name and configuration."""
+    """Returns a schedule as a dictionary of its class name and configuration.
+
+    Args:
+      learning_rate_schedule: The schedule.
+    """
     schedule = learning_rate_schedule
     return {"class_name": type(schedule).__name__, "config": schedule.get_config()}
 

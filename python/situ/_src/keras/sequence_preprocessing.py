@@ -19,7 +19,12 @@ def _named(thing):
 
 @_named
 def make_sampling_table(size, sampling_factor=1e-5):
-    """Returns the probability of keeping a word by its rank, as in word2vec."""
+    """Returns the probability of keeping a word by its rank, as in word2vec.
+
+    Args:
+      size: Number of words.
+      sampling_factor: Factor of the frequencies.
+    """
     gamma = 0.577
     rank = numpy.arange(size)
     rank[0] = 1
@@ -39,7 +44,18 @@ def skipgrams(
     sampling_table=None,
     seed: int | None = None,
 ):
-    """Returns pairs of a word and a word in its window (label 1) or a random word (label 0)."""
+    """Returns pairs of a word and a word in its window (label 1) or a random word (label 0).
+
+    Args:
+      sequence: List of word indices.
+      vocabulary_size: Number of words.
+      window_size: Largest distance of two words.
+      negative_samples: Number of negative pairs per positive one.
+      shuffle: Whether to shuffle the pairs.
+      categorical: Whether labels are one-hot.
+      sampling_table: Probability of each word.
+      seed: Seed of the random numbers.
+    """
     couples, labels = [], []
     for i, word in enumerate(sequence):
         if not word:

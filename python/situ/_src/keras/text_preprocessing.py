@@ -46,7 +46,17 @@ def hashing_trick(
     split=" ",
     analyzer=None,
 ):
-    """Converts a string to a list of word indices from 1 to n - 1 by a hash function."""
+    """Converts a string to a list of word indices from 1 to n - 1 by a hash function.
+
+    Args:
+      text: The text.
+      n: Number of indices.
+      hash_function: Function of a word, or "md5"; default: hash.
+      filters: Characters that separate words.
+      lower: Whether to convert to lower case.
+      split: Separator.
+      analyzer: Function that splits the text.
+    """
     if hash_function == "md5":
         from hashlib import md5
 
@@ -62,7 +72,16 @@ def hashing_trick(
 def one_hot(
     input_text, n: int, filters: Any = _FILTERS, lower: bool = True, split=" ", analyzer=None
 ):
-    """Converts a string to a list of word indices from 1 to n - 1 by Python's hash."""
+    """Converts a string to a list of word indices from 1 to n - 1 by Python's hash.
+
+    Args:
+      input_text: The string.
+      n: Number of indices.
+      filters: Characters that separate words.
+      lower: Whether to convert to lower case.
+      split: Separator.
+      analyzer: Function that splits the text.
+    """
     return hashing_trick(input_text, n, hash, filters, lower, split, analyzer)
 
 
@@ -200,7 +219,11 @@ class Tokenizer:
 
 @_named
 def tokenizer_from_json(json_string):
-    """Creates a Tokenizer from the result of to_json."""
+    """Creates a Tokenizer from the result of to_json.
+
+    Args:
+      json_string: The result of to_json.
+    """
     config = json.loads(json_string)["config"]
     parts = {
         k: json.loads(config.pop(k))

@@ -24,7 +24,13 @@ def _mask(lengths, like, dtype="float32"):
 
 @_named
 def crf_unary_score(tag_indices, sequence_lengths, inputs: Any):
-    """Returns the sum of the unary scores of tags, per sequence."""
+    """Returns the sum of the unary scores of tags, per sequence.
+
+    Args:
+      tag_indices: Tags of shape `(batch, steps)`.
+      sequence_lengths: Lengths of shape `(batch,)`.
+      inputs: Unary scores of shape `(batch, steps, tags)`.
+    """
     inputs, tags = convert_to_tensor(inputs), cast(convert_to_tensor(tag_indices), "int32")
     width = op("Shape", inputs)[2]
     hot = op("OneHot", tags, width, constant(1, inputs.dtype), constant(0, inputs.dtype))
@@ -34,7 +40,13 @@ def crf_unary_score(tag_indices, sequence_lengths, inputs: Any):
 
 @_named
 def crf_binary_score(tag_indices, sequence_lengths, transition_params):
-    """Returns the sum of the transition scores of tags, per sequence."""
+    """Returns the sum of the transition scores of tags, per sequence.
+
+    Args:
+      tag_indices: Tags of shape `(batch, steps)`.
+      sequence_lengths: Lengths of shape `(batch,)`.
+      transition_params: Transition scores of shape `(tags, tags)`; default: a new variable.
+    """
     tags = cast(convert_to_tensor(tag_indices), "int32")
     params = convert_to_tensor(transition_params)
     width = op("Shape", params)[0]
@@ -46,7 +58,14 @@ def crf_binary_score(tag_indices, sequence_lengths, transition_params):
 
 @_named
 def crf_sequence_score(inputs: Any, tag_indices, sequence_lengths, transition_params):
-    """Returns the unnormalized score of tag sequences."""
+    """Returns the unnormalized score of tag sequences.
+
+    Args:
+      inputs: Unary scores of shape `(batch, steps, tags)`.
+      tag_indices: Tags of shape `(batch, steps)`.
+      sequence_lengths: Lengths of shape `(batch,)`.
+      transition_params: Transition scores of shape `(tags, tags)`; default: a new variable.
+    """
     return crf_unary_score(tag_indices, sequence_lengths, inputs) + crf_binary_score(
         tag_indices, sequence_lengths, transition_params
     )
@@ -54,7 +73,14 @@ def crf_sequence_score(inputs: Any, tag_indices, sequence_lengths, transition_pa
 
 @_named
 def crf_multitag_sequence_score(inputs: Any, tag_bitmap, sequence_lengths, transition_params):
-    """Returns the unnormalized score of all tag sequences that a mask allows."""
+    """Returns the unnormalized score of all tag sequences that a mask allows.
+
+    Args:
+      inputs: Unary scores of shape `(batch, steps, tags)`.
+      tag_bitmap: Bool tensor [batch, steps, tags] of the allowed tags.
+      sequence_lengths: Lengths of shape `(batch,)`.
+      transition_params: Transition scores of shape `(tags, tags)`; default: a new variable.
+    """
     low = op("Fill", op("Shape", inputs), constant(-numpy.inf))
     allowed = op("Select", convert_to_tensor(tag_bitmap), convert_to_tensor(inputs), low)
     return crf_log_norm(allowed, sequence_lengths, transition_params)
@@ -62,7 +88,13 @@ def crf_multitag_sequence_score(inputs: Any, tag_bitmap, sequence_lengths, trans
 
 @_named
 def crf_log_norm(inputs: Any, sequence_lengths, transition_params):
-    """Returns the log of the partition function."""
+    """Returns the log of the partition function.
+
+    Args:
+      inputs: Unary scores of shape `(batch, steps, tags)`.
+      sequence_lengths: Lengths of shape `(batch,)`.
+      transition_params: Transition scores of shape `(tags, tags)`; default: a new variable.
+    """
     inputs, params = convert_to_tensor(inputs), convert_to_tensor(transition_params)
     lengths = cast(convert_to_tensor(sequence_lengths), "int32")
     first = inputs[:, 0]

@@ -115,7 +115,15 @@ def rnn_decoder(decoder_inputs, initial_state: Any, cell: Any, loop_function=Non
 def basic_rnn_seq2seq(
     encoder_inputs, decoder_inputs, cell: Any, dtype: Any = "float32", scope=None
 ):
-    """Encoder and decoder RNN without attention; the decoder starts with the encoder's state."""
+    """Encoder and decoder RNN without attention; the decoder starts with the encoder's state.
+
+    Args:
+      encoder_inputs: List of tensors, one per step.
+      decoder_inputs: List of tensors, one per step.
+      cell: The cell.
+      dtype: Type of the initial state.
+      scope: Name of the variable scope.
+    """
     with variable_scope(scope or "basic_rnn_seq2seq"):
         _, state = rnn.static_rnn(copy.deepcopy(cell), encoder_inputs, dtype=dtype)
         return rnn_decoder(decoder_inputs, state, cell)
@@ -130,7 +138,16 @@ def tied_rnn_seq2seq(
     dtype: Any = "float32",
     scope=None,
 ):
-    """Encoder and decoder RNN that share their weights."""
+    """Encoder and decoder RNN that share their weights.
+
+    Args:
+      encoder_inputs: List of tensors, one per step.
+      decoder_inputs: List of tensors, one per step.
+      cell: The cell.
+      loop_function: Function of (last output, step) that returns the next input; None: the inputs.
+      dtype: Type of the initial state.
+      scope: Name of the variable scope.
+    """
     with variable_scope("combined_tied_rnn_seq2seq"):
         place = scope or "tied_rnn_seq2seq"
         _, state = rnn.static_rnn(cell, encoder_inputs, dtype=dtype, scope=place)
@@ -150,7 +167,19 @@ def embedding_rnn_decoder(
     update_embedding_for_previous: bool = True,
     scope=None,
 ):
-    """rnn_decoder over embeddings of symbol ids."""
+    """rnn_decoder over embeddings of symbol ids.
+
+    Args:
+      decoder_inputs: List of tensors, one per step.
+      initial_state: Initial state.
+      cell: The cell.
+      num_symbols: Number of symbols.
+      embedding_size: Size of the embeddings.
+      output_projection: Pair of weights and biases, or None.
+      feed_previous: Whether each input of the decoder is its previous output.
+      update_embedding_for_previous: Whether gradients flow to the embedding of previous outputs.
+      scope: Name of the variable scope.
+    """
     with variable_scope(scope or "embedding_rnn_decoder"):
         table = get_variable("embedding", [num_symbols, embedding_size])
         loop = (
@@ -175,7 +204,20 @@ def embedding_rnn_seq2seq(
     dtype: Any = "float32",
     scope=None,
 ):
-    """basic_rnn_seq2seq over embeddings of symbol ids."""
+    """basic_rnn_seq2seq over embeddings of symbol ids.
+
+    Args:
+      encoder_inputs: List of tensors, one per step.
+      decoder_inputs: List of tensors, one per step.
+      cell: The cell.
+      num_encoder_symbols: Number of symbols of the encoder.
+      num_decoder_symbols: Number of symbols of the decoder.
+      embedding_size: Size of the embeddings.
+      output_projection: Pair of weights and biases, or None.
+      feed_previous: Whether each input of the decoder is its previous output.
+      dtype: Type of the initial state.
+      scope: Name of the variable scope.
+    """
     if not isinstance(feed_previous, bool):
         raise NotImplementedError("embedding_rnn_seq2seq: feed_previous must be True or False")
     with variable_scope(scope or "embedding_rnn_seq2seq"):
@@ -332,7 +374,20 @@ def attention_decoder(
     scope=None,
     initial_state_attention: bool = False,
 ):
-    """Runs a cell over a list of inputs with attention to all encoder states at each step."""
+    """Runs a cell over a list of inputs with attention to all encoder states at each step.
+
+    Args:
+      decoder_inputs: List of tensors, one per step.
+      initial_state: Initial state.
+      attention_states: Tensor [batch, steps, size].
+      cell: The cell.
+      output_size: Number of columns of the result.
+      num_heads: Number of attention heads.
+      loop_function: Function of (last output, step) that returns the next input; None: the inputs.
+      dtype: Type of the initial state.
+      scope: Name of the variable scope.
+      initial_state_attention: Whether attention begins with the initial state.
+    """
     if not decoder_inputs:
         raise ValueError("Must provide at least 1 input to attention decoder.")
     if num_heads < 1:
@@ -383,7 +438,24 @@ def embedding_attention_decoder(
     scope=None,
     initial_state_attention: bool = False,
 ):
-    """attention_decoder over embeddings of symbol ids."""
+    """attention_decoder over embeddings of symbol ids.
+
+    Args:
+      decoder_inputs: List of tensors, one per step.
+      initial_state: Initial state.
+      attention_states: Tensor [batch, steps, size].
+      cell: The cell.
+      num_symbols: Number of symbols.
+      embedding_size: Size of the embeddings.
+      num_heads: Number of attention heads.
+      output_size: Number of columns of the result.
+      output_projection: Pair of weights and biases, or None.
+      feed_previous: Whether each input of the decoder is its previous output.
+      update_embedding_for_previous: Whether gradients flow to the embedding of previous outputs.
+      dtype: Type of the initial state.
+      scope: Name of the variable scope.
+      initial_state_attention: Whether attention begins with the initial state.
+    """
     output_size = cell.output_size if output_size is None else output_size
     with scopes.variable_scope(scope or "embedding_attention_decoder", dtype=dtype):
         table = scopes.get_variable("embedding", [num_symbols, embedding_size])
@@ -419,7 +491,22 @@ def embedding_attention_seq2seq(
     scope=None,
     initial_state_attention: bool = False,
 ):
-    """Encoder and attention decoder over embeddings of symbol ids."""
+    """Encoder and attention decoder over embeddings of symbol ids.
+
+    Args:
+      encoder_inputs: List of tensors, one per step.
+      decoder_inputs: List of tensors, one per step.
+      cell: The cell.
+      num_encoder_symbols: Number of symbols of the encoder.
+      num_decoder_symbols: Number of symbols of the decoder.
+      embedding_size: Size of the embeddings.
+      num_heads: Number of attention heads.
+      output_projection: Pair of weights and biases, or None.
+      feed_previous: Whether each input of the decoder is its previous output.
+      dtype: Type of the initial state.
+      scope: Name of the variable scope.
+      initial_state_attention: Whether attention begins with the initial state.
+    """
     with scopes.variable_scope(scope or "embedding_attention_seq2seq", dtype=dtype):
         reader = EmbeddingWrapper(copy.deepcopy(cell), num_encoder_symbols, embedding_size)
         read, state = rnn.static_rnn(reader, encoder_inputs, dtype=dtype or "float32")
@@ -474,6 +561,17 @@ def model_with_buckets(
 ):
     """Returns (outputs, losses) of a model for each bucket of lengths; all share their
     variables.
+
+    Args:
+      encoder_inputs: List of tensors, one per step.
+      decoder_inputs: List of tensors, one per step.
+      targets: List of symbol ids of shape `(batch,)`.
+      weights: List of weights of shape `(batch,)`.
+      buckets: List of pairs of lengths.
+      seq2seq: Function of (encoder inputs, decoder inputs).
+      softmax_loss_function: Function of (labels, logits) instead of the softmax cross-entropy.
+      per_example_loss: Whether losses are not averaged.
+      name: Name scope of the ops.
     """
     if len(encoder_inputs) < buckets[-1][0]:
         raise ValueError(

@@ -362,7 +362,13 @@ class AttentionWrapper(RNNCell):
 
 @_named("tile_batch")
 def tile_batch(t, multiplier, name: str | None = None):
-    """Repeats each element of a batch `multiplier` times, for beam search."""
+    """Repeats each element of a batch `multiplier` times, for beam search.
+
+    Args:
+      t: Tensor, or structure of tensors.
+      multiplier: Number of copies.
+      name: Name of the scope.
+    """
 
     def tile(x):
         x = convert_to_tensor(x)

@@ -49,6 +49,12 @@ def _pick(values, beams):
 def gather_tree(step_ids, parent_ids, max_sequence_lengths, end_token):
     """Returns the token sequences of beams [steps, batch, beams] from the ids and parents of
     each step.
+
+    Args:
+      step_ids: Tensor [steps, batch, beams] of ids.
+      parent_ids: Parents of shape `(steps, batch, beams)`.
+      max_sequence_lengths: Length of each sequence.
+      end_token: Id that ends a sequence.
     """
     steps, parents = convert_to_tensor(step_ids), convert_to_tensor(parent_ids)
     most = op("ExpandDims", cast(convert_to_tensor(max_sequence_lengths), "int32"), 1)
@@ -409,7 +415,12 @@ class InferenceHelper(CustomHelper):
 
 @_named("hardmax")
 def hardmax(logits, name: str | None = None):
-    """Returns the one-hot vector of the argmax."""
+    """Returns the one-hot vector of the argmax.
+
+    Args:
+      logits: The logits.
+      name: Name scope of the ops.
+    """
     with name_scope(name, "Hardmax"):
         logits = convert_to_tensor(logits)
         return OPS["OneHot"](

@@ -199,7 +199,13 @@ def _predicted(logits, end_points, prediction_fn):
 
 @_named("inception_v1")
 def inception_v1_base(inputs: Any, final_endpoint="Mixed_5c", scope="InceptionV1"):
-    """Returns (net, end points) of Inception V1 without the last layers."""
+    """Returns (net, end points) of Inception V1 without the last layers.
+
+    Args:
+      inputs: Batch of images.
+      final_endpoint: Name of the last layer.
+      scope: Name of the variable scope.
+    """
     with (
         variable_scope.variable_scope(scope, "InceptionV1", [inputs]),
         args_of(["conv2d", "fully_connected"], weights_initializer=_small(0.01)),
@@ -218,7 +224,18 @@ def inception_v1(
     reuse: bool | None = None,
     scope="InceptionV1",
 ):
-    """Returns (logits, end points) of Inception V1 for images of 224 pixels."""
+    """Returns (logits, end points) of Inception V1 for images of 224 pixels.
+
+    Args:
+      inputs: Batch of images.
+      num_classes: Number of classes.
+      is_training: Whether the network is trained.
+      dropout_keep_prob: Probability to keep an element.
+      prediction_fn: Function of the logits.
+      spatial_squeeze: Whether to remove dimensions of size 1.
+      reuse: Whether to use existing variables.
+      scope: Name of the variable scope.
+    """
     with (
         variable_scope.variable_scope(
             scope, "InceptionV1", [inputs, num_classes], reuse=reuse
@@ -250,7 +267,15 @@ inception_v1.default_image_size = 224
 def inception_v3_base(
     inputs: Any, final_endpoint="Mixed_7c", min_depth=16, depth_multiplier=1.0, scope=None
 ):
-    """Returns (net, end points) of Inception V3 without the last layers."""
+    """Returns (net, end points) of Inception V3 without the last layers.
+
+    Args:
+      inputs: Batch of images.
+      final_endpoint: Name of the last layer.
+      min_depth: Least number of channels.
+      depth_multiplier: Factor of the numbers of channels.
+      scope: Name of the variable scope.
+    """
     depth = _depth(min_depth, depth_multiplier)
     with variable_scope.variable_scope(scope, "InceptionV3", [inputs]):
         return _base(V3_PARTS, inputs, final_endpoint, depth, "VALID")
@@ -290,7 +315,21 @@ def inception_v3(
     create_aux_logits: bool = True,
     scope="InceptionV3",
 ):
-    """Returns (logits, end points) of Inception V3 for images of 299 pixels."""
+    """Returns (logits, end points) of Inception V3 for images of 299 pixels.
+
+    Args:
+      inputs: Batch of images.
+      num_classes: Number of classes.
+      is_training: Whether the network is trained.
+      dropout_keep_prob: Probability to keep an element.
+      min_depth: Least number of channels.
+      depth_multiplier: Factor of the numbers of channels.
+      prediction_fn: Function of the logits.
+      spatial_squeeze: Whether to remove dimensions of size 1.
+      reuse: Whether to use existing variables.
+      create_aux_logits: Whether to add auxiliary logits.
+      scope: Name of the variable scope.
+    """
     depth = _depth(min_depth, depth_multiplier)
     with (
         variable_scope.variable_scope(

@@ -108,7 +108,16 @@ def alexnet_v2(
     spatial_squeeze: bool = True,
     scope="alexnet_v2",
 ):
-    """Returns (logits, end points) of AlexNet for images of 224 pixels."""
+    """Returns (logits, end points) of AlexNet for images of 224 pixels.
+
+    Args:
+      inputs: Batch of images.
+      num_classes: Number of classes.
+      is_training: Whether the network is trained.
+      dropout_keep_prob: Probability to keep an element.
+      spatial_squeeze: Whether to remove dimensions of size 1.
+      scope: Name of the variable scope.
+    """
 
     def body(x):
         conv, pool = layer("conv2d"), layer("max_pool2d")
@@ -185,7 +194,16 @@ def overfeat(
     spatial_squeeze: bool = True,
     scope="overfeat",
 ):
-    """Returns (logits, end points) of OverFeat for images of 231 pixels."""
+    """Returns (logits, end points) of OverFeat for images of 231 pixels.
+
+    Args:
+      inputs: Batch of images.
+      num_classes: Number of classes.
+      is_training: Whether the network is trained.
+      dropout_keep_prob: Probability to keep an element.
+      spatial_squeeze: Whether to remove dimensions of size 1.
+      scope: Name of the variable scope.
+    """
 
     def body(x):
         conv, pool = layer("conv2d"), layer("max_pool2d")
@@ -211,7 +229,13 @@ for _place in PLACES:
 
 @named("resnet_utils")
 def subsample(inputs: Any, factor: Any, scope=None):
-    """Subsamples an image by a factor."""
+    """Subsamples an image by a factor.
+
+    Args:
+      inputs: Batch of images.
+      factor: The factor.
+      scope: Name of the variable scope.
+    """
     if factor == 1:
         return inputs
     return layer("max_pool2d")(inputs, [1, 1], stride=factor, scope=scope)
@@ -221,7 +245,16 @@ def subsample(inputs: Any, factor: Any, scope=None):
 def conv2d_same(
     inputs: Any, num_outputs: int | None, kernel_size: Any, stride, rate: float = 1, scope=None
 ):
-    """Convolution with explicit padding that does not depend on the size of the image."""
+    """Convolution with explicit padding that does not depend on the size of the image.
+
+    Args:
+      inputs: Batch of images.
+      num_outputs: Number of output channels.
+      kernel_size: Size of the kernel.
+      stride: The stride.
+      rate: Dilation rate.
+      scope: Name of the variable scope.
+    """
     conv = layer("conv2d")
     if stride == 1:
         return conv(
@@ -246,7 +279,18 @@ def resnet_arg_scope(
     batch_norm_updates_collections="update_ops",
     is_training: Any = None,
 ):
-    """Returns the arg_scope of ResNets."""
+    """Returns the arg_scope of ResNets.
+
+    Args:
+      weight_decay: Factor of the L2 regularizer.
+      batch_norm_decay: Decay of the moving averages.
+      batch_norm_epsilon: Added to the variance.
+      batch_norm_scale: Whether to multiply by gamma.
+      activation_fn: Activation function.
+      use_batch_norm: Whether to normalize batches.
+      batch_norm_updates_collections: Collection of the update operations.
+      is_training: Whether the network is trained.
+    """
     if isinstance(weight_decay, bool):  # is_training came first in older releases
         is_training, weight_decay = weight_decay, 0.0001
     norm = {

@@ -192,7 +192,14 @@ def _compare(name, op_name, sym):
     full = "assert_" + name
 
     @export(v1=(full, "debugging." + full))
-    def old(x, y, data=None, summarize=None, message=None, name=None):
+    def old(
+        x: TensorLike,
+        y: TensorLike,
+        data: Any = None,
+        summarize: int | None = None,
+        message: str | None = None,
+        name: str | None = None,
+    ) -> Any:
         """Asserts an element-wise comparison of `x` and `y`.
 
         Args:
@@ -209,7 +216,13 @@ def _compare(name, op_name, sym):
         return _binary(sym, full, op_name, x, y, data, summarize, message, name)
 
     @export(v2=(full, "debugging." + full))
-    def new(x, y, message=None, summarize=None, name=None):
+    def new(
+        x: TensorLike,
+        y: TensorLike,
+        message: str | None = None,
+        summarize: int | None = None,
+        name: str | None = None,
+    ) -> Any:
         """Asserts an element-wise comparison of `x` and `y`.
 
         Args:
@@ -266,13 +279,45 @@ def _sign(name, op_name, sym):
             )
 
     @export(v1=(full, "debugging." + full))
-    def old(x, data=None, summarize=None, message=None, name=None):
-        """Asserts the sign of all elements of `x`."""
+    def old(
+        x: TensorLike,
+        data: Any = None,
+        summarize: int | None = None,
+        message: str | None = None,
+        name: str | None = None,
+    ) -> Any:
+        """Asserts the sign of all elements of `x`.
+
+        Args:
+          x: A tensor.
+          data: What to print instead of `x` if the assertion fails.
+          message: A prefix of the error message.
+          summarize: The number of elements to print of each tensor.
+          name: A name for the operation (optional).
+
+        Returns:
+          An operation that raises InvalidArgumentError when it runs; None in eager mode.
+        """
         return check(x, data, summarize, message, name)
 
     @export(v2="debugging." + full)
-    def new(x, message=None, summarize=None, name=None):
-        """Asserts the sign of all elements of `x`."""
+    def new(
+        x: TensorLike,
+        message: str | None = None,
+        summarize: int | None = None,
+        name: str | None = None,
+    ) -> Any:
+        """Asserts the sign of all elements of `x`.
+
+        Args:
+          x: A tensor.
+          message: A prefix of the error message.
+          summarize: The number of elements to print of each tensor.
+          name: A name for the operation (optional).
+
+        Returns:
+          An operation that raises InvalidArgumentError when it runs; None in eager mode.
+        """
         return check(x, None, summarize, message, name)
 
     old.__name__ = new.__name__ = full
@@ -440,13 +485,45 @@ def _ranks(name, relation, holds, several=False):
         )
 
     @export(v1=(full, "debugging." + full))
-    def old(x, rank=None, data=None, summarize=None, message=None, name=None, ranks=None):
-        """Asserts the rank of `x`; raises ValueError at once if the static rank is wrong."""
+    def old(
+        x: TensorLike,
+        rank: Any = None,
+        data: Any = None,
+        summarize: int | None = None,
+        message: str | None = None,
+        name: str | None = None,
+        ranks: Any = None,
+    ) -> Any:
+        """Asserts the rank of `x`; raises ValueError at once if the static rank is wrong.
+
+        Args:
+          x: A tensor.
+          rank: The rank.
+          data: Tensors to print if the assertion fails.
+          summarize: Number of elements of each to print.
+          message: Start of the error message.
+          name: A name for the operation (optional).
+          ranks: The ranks, of assert_rank_in.
+        """
         return check(x, ranks if rank is None else rank, message, name, data, summarize)
 
     @export(v2=(full, "debugging." + full))
-    def new(x, rank=None, message=None, name=None, ranks=None):
-        """Asserts the rank of `x`; raises ValueError at once if the static rank is wrong."""
+    def new(
+        x: TensorLike,
+        rank: Any = None,
+        message: str | None = None,
+        name: str | None = None,
+        ranks: Any = None,
+    ) -> Any:
+        """Asserts the rank of `x`; raises ValueError at once if the static rank is wrong.
+
+        Args:
+          x: A tensor.
+          rank: The rank.
+          message: Start of the error message.
+          name: A name for the operation (optional).
+          ranks: The ranks, of assert_rank_in.
+        """
         return check(x, ranks if rank is None else rank, message, name, None, None)
 
     old.__name__ = new.__name__ = full

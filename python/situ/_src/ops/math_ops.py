@@ -224,13 +224,28 @@ def matmul(
 
 
 def _arg(op_def):
-    def find(input, axis=None, name=None, dimension=None, output_type="int64"):
+    def find(
+        input: TensorLike,
+        axis: Any = None,
+        name: str | None = None,
+        dimension: Any = None,
+        output_type: DTypeLike = "int64",
+    ) -> Tensor:
         axis = dimension if axis is None else axis
         return op_def(
             input, 0 if axis is None else axis, output_type=as_dtype(output_type), name=name
         )
 
-    find.__doc__, find.__name__ = op_def.definition["doc"], op_docs.short_name(op_def)
+    find.__doc__ = f"""{op_def.definition["doc"]}
+
+    Args:
+      input: A tensor.
+      axis: The dimension; default: 0.
+      name: A name for the operation (optional).
+      dimension: Old name of `axis`.
+      output_type: The type of the indices.
+    """
+    find.__name__ = op_docs.short_name(op_def)
     return find
 
 

@@ -13,9 +13,20 @@ if TYPE_CHECKING:  # typing takes long to import
     from situ._src.framework.type_aliases import Any
 
 
-def _strings_split(input=None, sep=None, maxsplit=-1, name=None):
-    """Splits each string as str.split: a vector for a scalar, else a ragged tensor with one more
-    dimension."""
+def _strings_split(
+    input: Any = None, sep: str | None = None, maxsplit: int = -1, name: str | None = None
+) -> Any:
+    """Splits each string as str.split.
+
+    Args:
+      input: A string, or a tensor or ragged tensor of strings.
+      sep: The separator; by default white space.
+      maxsplit: The largest number of splits; -1: no limit.
+      name: A name for the operation (optional).
+
+    Returns:
+      A vector for a scalar, else a ragged tensor with one more dimension.
+    """
     with scope(name, "StringSplit"):
         strings = to_ragged(input) if is_ragged(input) else convert_to_tensor(input, "string")
         rank = strings.shape.rank

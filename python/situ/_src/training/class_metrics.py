@@ -24,7 +24,17 @@ def mean_iou(
     updates_collections=None,
     name=None,
 ):
-    """Computes the mean intersection over union of all classes."""
+    """Computes the mean intersection over union of all classes.
+
+    Args:
+      labels: The labels.
+      predictions: The predictions.
+      num_classes: Number of classes.
+      weights: Weights of the values, which broadcast to them.
+      metrics_collections: Collections of the value.
+      updates_collections: Collections of the update operation.
+      name: A name for the operation (optional).
+    """
 
     def value(table):
         right = op("DiagPart", table)
@@ -59,7 +69,17 @@ def mean_per_class_accuracy(
     updates_collections=None,
     name=None,
 ):
-    """Computes the mean of the per-class accuracies, including classes without examples."""
+    """Computes the mean of the per-class accuracies, including classes without examples.
+
+    Args:
+      labels: The labels.
+      predictions: The predictions.
+      num_classes: Number of classes.
+      weights: Weights of the values, which broadcast to them.
+      metrics_collections: Collections of the value.
+      updates_collections: Collections of the update operation.
+      name: A name for the operation (optional).
+    """
     with variable_scope(name, "mean_accuracy"):
         labels, predictions = _flat(labels, "int64"), _flat(predictions, "int64")
         predictions.shape.assert_is_compatible_with(labels.shape)

@@ -234,19 +234,35 @@ def _pairwise(name, more=None):
 
 @_pairwise("mean_squared_error")
 def mean_squared_error(labels, predictions):
-    """Computes the weighted mean of `(predictions - labels) ** 2`."""
+    """Computes the weighted mean of `(predictions - labels) ** 2`.
+
+    Args:
+      labels: The labels.
+      predictions: The predictions, of the same shape.
+    """
     return op("SquaredDifference", predictions, labels)
 
 
 @_pairwise("absolute_difference")
 def absolute_difference(labels, predictions):
-    """Computes the weighted mean of `|predictions - labels|`."""
+    """Computes the weighted mean of `|predictions - labels|`.
+
+    Args:
+      labels: The labels.
+      predictions: The predictions, of the same shape.
+    """
     return op("Abs", predictions - labels)
 
 
 @_pairwise("log_loss", "epsilon")
 def log_loss(labels, predictions, epsilon=1e-7):
-    """Computes the weighted mean of the cross-entropy of probabilities."""
+    """Computes the weighted mean of the cross-entropy of probabilities.
+
+    Args:
+      labels: The labels.
+      predictions: The predictions, of the same shape.
+      epsilon: Added inside of logarithms.
+    """
     return op("Neg", labels * op("Log", predictions + epsilon)) - (1.0 - labels) * op(
         "Log", 1.0 - predictions + epsilon
     )
@@ -254,7 +270,13 @@ def log_loss(labels, predictions, epsilon=1e-7):
 
 @_pairwise("huber_loss", "delta")
 def huber_loss(labels, predictions, delta=1.0):
-    """Computes the weighted mean of a loss that is quadratic up to `delta` and linear above."""
+    """Computes the weighted mean of a loss that is quadratic up to `delta` and linear above.
+
+    Args:
+      labels: The labels.
+      predictions: The predictions, of the same shape.
+      delta: Where the loss becomes linear.
+    """
     error = op("Abs", predictions - labels)
     quadratic = op("Minimum", error, cast(delta, "float32"))
     return 0.5 * quadratic * quadratic + delta * (error - quadratic)

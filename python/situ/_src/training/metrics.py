@@ -85,7 +85,15 @@ def _weighted(values, weights):
 
 @metric
 def mean(values, weights=None, metrics_collections=None, updates_collections=None, name=None):
-    """Computes the weighted mean of all values: (value, update op)."""
+    """Computes the weighted mean of all values: (value, update op).
+
+    Args:
+      values: Tensor of values.
+      weights: Weights of the values, which broadcast to them.
+      metrics_collections: Collections of the value.
+      updates_collections: Collections of the update operation.
+      name: A name for the operation (optional).
+    """
     with variable_scope(name, "mean"):
         total, count = local("total"), local("count")
         values, weights, product = _weighted(values, weights)
@@ -105,7 +113,15 @@ def mean(values, weights=None, metrics_collections=None, updates_collections=Non
 def mean_tensor(
     values, weights=None, metrics_collections=None, updates_collections=None, name=None
 ):
-    """Computes the element-wise weighted mean of all batches: (value, update op)."""
+    """Computes the element-wise weighted mean of all batches: (value, update op).
+
+    Args:
+      values: Tensor of values.
+      weights: Weights of the values, which broadcast to them.
+      metrics_collections: Collections of the value.
+      updates_collections: Collections of the update operation.
+      name: A name for the operation (optional).
+    """
     with variable_scope(name, "mean"):
         values, weights, product = _weighted(values, weights)
         shape = values.shape.as_list()
@@ -125,7 +141,16 @@ def mean_tensor(
 def percentage_below(
     values, threshold, weights=None, metrics_collections=None, updates_collections=None, name=None
 ):
-    """Computes the fraction of values below a threshold: (value, update op)."""
+    """Computes the fraction of values below a threshold: (value, update op).
+
+    Args:
+      values: Tensor of values.
+      threshold: The threshold.
+      weights: Weights of the values, which broadcast to them.
+      metrics_collections: Collections of the value.
+      updates_collections: Collections of the update operation.
+      name: A name for the operation (optional).
+    """
     values = convert_to_tensor(values)
     below = cast(op("Less", values, cast(convert_to_tensor(threshold), values.dtype)), "float32")
     return mean(
@@ -141,7 +166,16 @@ def percentage_below(
 def accuracy(
     labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name=None
 ):
-    """Computes how often predictions equal labels: (value, update op)."""
+    """Computes how often predictions equal labels: (value, update op).
+
+    Args:
+      labels: The labels.
+      predictions: The predictions.
+      weights: Weights of the values, which broadcast to them.
+      metrics_collections: Collections of the value.
+      updates_collections: Collections of the update operation.
+      name: A name for the operation (optional).
+    """
     labels, predictions, weights = matched(labels, predictions, weights)
     right = cast(op("Equal", cast(predictions, labels.dtype), labels), "float32")
     return mean(right, weights, metrics_collections, updates_collections, name or "accuracy")
@@ -161,7 +195,16 @@ def _same_type(labels, predictions):
 def mean_squared_error(
     labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name=None
 ):
-    """The mean of (labels - predictions) squared."""
+    """The mean of (labels - predictions) squared.
+
+    Args:
+      labels: The labels.
+      predictions: The predictions.
+      weights: Weights of the values, which broadcast to them.
+      metrics_collections: Collections of the value.
+      updates_collections: Collections of the update operation.
+      name: A name for the operation (optional).
+    """
     labels, predictions, weights = matched(labels, predictions, weights)
     apart = op("SquaredDifference", *_same_type(labels, predictions))
     return mean(
@@ -173,7 +216,16 @@ def mean_squared_error(
 def mean_absolute_error(
     labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name=None
 ):
-    """The mean of |predictions - labels|."""
+    """The mean of |predictions - labels|.
+
+    Args:
+      labels: The labels.
+      predictions: The predictions.
+      weights: Weights of the values, which broadcast to them.
+      metrics_collections: Collections of the value.
+      updates_collections: Collections of the update operation.
+      name: A name for the operation (optional).
+    """
     labels, predictions, weights = matched(labels, predictions, weights)
     labels, predictions = _same_type(labels, predictions)
     return mean(
@@ -189,7 +241,16 @@ def mean_absolute_error(
 def root_mean_squared_error(
     labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name=None
 ):
-    """The square root of the mean of (labels - predictions) squared."""
+    """The square root of the mean of (labels - predictions) squared.
+
+    Args:
+      labels: The labels.
+      predictions: The predictions.
+      weights: Weights of the values, which broadcast to them.
+      metrics_collections: Collections of the value.
+      updates_collections: Collections of the update operation.
+      name: A name for the operation (optional).
+    """
     value, update = mean_squared_error(
         labels, predictions, weights, None, None, name or "root_mean_squared_error"
     )
@@ -206,7 +267,17 @@ def mean_relative_error(
     updates_collections=None,
     name=None,
 ):
-    """The mean of |labels - predictions| / normalizer, 0 where the normalizer is 0."""
+    """The mean of |labels - predictions| / normalizer, 0 where the normalizer is 0.
+
+    Args:
+      labels: The labels.
+      predictions: The predictions.
+      normalizer: Tensor to divide by.
+      weights: Weights of the values, which broadcast to them.
+      metrics_collections: Collections of the value.
+      updates_collections: Collections of the update operation.
+      name: A name for the operation (optional).
+    """
     labels, predictions, weights = matched(labels, predictions, weights)
     labels, predictions = _same_type(labels, predictions)
     normalizer = cast(convert_to_tensor(normalizer), predictions.dtype)
@@ -228,7 +299,17 @@ def mean_cosine_distance(
     updates_collections=None,
     name=None,
 ):
-    """1 - the mean of the products of labels and predictions, summed along a dimension."""
+    """1 - the mean of the products of labels and predictions, summed along a dimension.
+
+    Args:
+      labels: The labels.
+      predictions: The predictions.
+      dim: Dimension of the vectors.
+      weights: Weights of the values, which broadcast to them.
+      metrics_collections: Collections of the value.
+      updates_collections: Collections of the update operation.
+      name: A name for the operation (optional).
+    """
     labels, predictions, weights = matched(labels, predictions, weights)
     labels, predictions = _same_type(labels, predictions)
     products = op("Sum", predictions * labels, [dim], True)

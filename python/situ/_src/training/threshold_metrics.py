@@ -118,7 +118,20 @@ def auc(
     summation_method="trapezoidal",
     thresholds=None,
 ):
-    """Computes the area under the ROC or PR curve: (value, update op)."""
+    """Computes the area under the ROC or PR curve: (value, update op).
+
+    Args:
+      labels: The labels.
+      predictions: The predictions.
+      weights: Weights of the values, which broadcast to them.
+      num_thresholds: Number of thresholds.
+      metrics_collections: Collections of the value.
+      updates_collections: Collections of the update operation.
+      curve: "ROC" or "PR".
+      name: A name for the operation (optional).
+      summation_method: "trapezoidal", "careful_interpolation", "minoring" or "majoring".
+      thresholds: List of thresholds.
+    """
     if curve not in ("ROC", "PR"):
         raise ValueError(f"Curve must be either ROC or PR. Curve {curve} is unknown.")
     points = (
@@ -196,7 +209,18 @@ def sensitivity_at_specificity(
     updates_collections=None,
     name=None,
 ):
-    """Computes the sensitivity at the threshold with the specificity nearest to a given one."""
+    """Computes the sensitivity at the threshold with the specificity nearest to a given one.
+
+    Args:
+      labels: The labels.
+      predictions: The predictions.
+      specificity: The specificity.
+      weights: Weights of the values, which broadcast to them.
+      num_thresholds: Number of thresholds.
+      metrics_collections: Collections of the value.
+      updates_collections: Collections of the update operation.
+      name: A name for the operation (optional).
+    """
     _check_range("specificity", specificity)
 
     def compute(tp, fn, tn, fp):
@@ -225,7 +249,18 @@ def specificity_at_sensitivity(
     name=None,
 ):
     """Computes the specificity at the last threshold with the sensitivity nearest to a given
-    one."""
+    one.
+
+    Args:
+      labels: The labels.
+      predictions: The predictions.
+      sensitivity: The sensitivity.
+      weights: Weights of the values, which broadcast to them.
+      num_thresholds: Number of thresholds.
+      metrics_collections: Collections of the value.
+      updates_collections: Collections of the update operation.
+      name: A name for the operation (optional).
+    """
     _check_range("sensitivity", sensitivity)
 
     def compute(tp, fn, tn, fp):

@@ -112,7 +112,18 @@ def recall_at_top_k(
     updates_collections=None,
     name=None,
 ):
-    """Computes the fraction of labels among the predicted classes."""
+    """Computes the fraction of labels among the predicted classes.
+
+    Args:
+      labels: The labels.
+      predictions_idx: Tensor [batch, k] of class ids.
+      k: Number of best predictions.
+      class_id: Class to look at; default: all.
+      weights: Weights of the values, which broadcast to them.
+      metrics_collections: Collections of the value.
+      updates_collections: Collections of the update operation.
+      name: A name for the operation (optional).
+    """
     with variable_scope(name, _at_k("recall", k, class_id)):
         labels, chosen, hits = _hits_and_misses(labels, predictions_idx, class_id)
         missed = _size(op("LogicalAnd", labels[1], op("LogicalNot", _is_member(labels, chosen))))
@@ -135,7 +146,18 @@ def recall_at_k(
     updates_collections=None,
     name=None,
 ):
-    """Computes the fraction of labels among the k best predictions."""
+    """Computes the fraction of labels among the k best predictions.
+
+    Args:
+      labels: The labels.
+      predictions: The predictions.
+      k: Number of best predictions.
+      class_id: Class to look at; default: all.
+      weights: Weights of the values, which broadcast to them.
+      metrics_collections: Collections of the value.
+      updates_collections: Collections of the update operation.
+      name: A name for the operation (optional).
+    """
     return recall_at_top_k(
         labels,
         _best(predictions, k),
@@ -159,7 +181,18 @@ def precision_at_top_k(
     updates_collections=None,
     name=None,
 ):
-    """Computes the fraction of predicted classes that are labels."""
+    """Computes the fraction of predicted classes that are labels.
+
+    Args:
+      labels: The labels.
+      predictions_idx: Tensor [batch, k] of class ids.
+      k: Number of best predictions.
+      class_id: Class to look at; default: all.
+      weights: Weights of the values, which broadcast to them.
+      metrics_collections: Collections of the value.
+      updates_collections: Collections of the update operation.
+      name: A name for the operation (optional).
+    """
     with variable_scope(name, _at_k("precision", k, class_id)):
         labels, chosen, hits = _hits_and_misses(labels, predictions_idx, class_id)
         wrong = _size(op("LogicalAnd", chosen[1], op("LogicalNot", _is_member(chosen, labels))))
@@ -182,7 +215,18 @@ def precision_at_k(
     updates_collections=None,
     name=None,
 ):
-    """Computes the fraction of the k best predictions that are labels."""
+    """Computes the fraction of the k best predictions that are labels.
+
+    Args:
+      labels: The labels.
+      predictions: The predictions.
+      k: Number of best predictions.
+      class_id: Class to look at; default: all.
+      weights: Weights of the values, which broadcast to them.
+      metrics_collections: Collections of the value.
+      updates_collections: Collections of the update operation.
+      name: A name for the operation (optional).
+    """
     return precision_at_top_k(
         labels,
         _best(predictions, k),
@@ -217,7 +261,17 @@ def average_precision_at_k(
     updates_collections=None,
     name=None,
 ):
-    """Computes the mean average precision of the k best predictions."""
+    """Computes the mean average precision of the k best predictions.
+
+    Args:
+      labels: The labels.
+      predictions: The predictions.
+      k: Number of best predictions.
+      weights: Weights of the values, which broadcast to them.
+      metrics_collections: Collections of the value.
+      updates_collections: Collections of the update operation.
+      name: A name for the operation (optional).
+    """
     if k < 1:
         raise ValueError(f"Invalid k={k}. `k` should be >= 1.")
     with variable_scope(name, _at_k("average_precision", k)):

@@ -91,7 +91,17 @@ def InceptionV3(
     classes=1000,
     classifier_activation="softmax",
 ):
-    """Eleven mixed blocks."""
+    """Eleven mixed blocks.
+
+    Args:
+      include_top: Whether to include the layers of classification.
+      weights: "imagenet", the path of a file of weights, or None for random ones.
+      input_tensor: Symbolic tensor to use as the input.
+      input_shape: Shape of an image, without include_top.
+      pooling: Without include_top: None, "avg" or "max".
+      classes: Number of classes.
+      classifier_activation: Activation of the last layer; None returns logits.
+    """
     common.check(weights, include_top, classes)
     inputs = common.image_input(input_tensor, input_shape, 299, 75, include_top, weights)
     x = _stem(inputs)
@@ -159,7 +169,17 @@ def InceptionResNetV2(
     classes=1000,
     classifier_activation="softmax",
 ):
-    """Builds mixed blocks with residual connections."""
+    """Builds mixed blocks with residual connections.
+
+    Args:
+      include_top: Whether to include the layers of classification.
+      weights: "imagenet", the path of a file of weights, or None for random ones.
+      input_tensor: Symbolic tensor to use as the input.
+      input_shape: Shape of an image, without include_top.
+      pooling: Without include_top: None, "avg" or "max".
+      classes: Number of classes.
+      classifier_activation: Activation of the last layer; None returns logits.
+    """
     common.check(weights, include_top, classes)
     inputs = common.image_input(input_tensor, input_shape, 299, 75, include_top, weights)
     x = _stem(inputs)

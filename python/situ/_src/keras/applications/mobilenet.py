@@ -64,7 +64,20 @@ def MobileNet(
     classes=1000,
     classifier_activation="softmax",
 ):
-    """13 blocks of a convolution by channel and one of channels."""
+    """13 blocks of a convolution by channel and one of channels.
+
+    Args:
+      input_shape: Shape of an image, without include_top.
+      alpha: Factor of the numbers of channels.
+      depth_multiplier: Number of output channels per input channel of depthwise convolutions.
+      dropout: Rate of dropout.
+      include_top: Whether to include the layers of classification.
+      weights: "imagenet", the path of a file of weights, or None for random ones.
+      input_tensor: Symbolic tensor to use as the input.
+      pooling: Without include_top: None, "avg" or "max".
+      classes: Number of classes.
+      classifier_activation: Activation of the last layer; None returns logits.
+    """
     common.check(weights, include_top, classes)
     inputs = common.image_input(input_tensor, input_shape, 224, 32, include_top)
     x = layers().Conv2D(
@@ -144,7 +157,18 @@ def MobileNetV2(
     classes=1000,
     classifier_activation="softmax",
 ):
-    """17 blocks that widen, convolve by channel, and narrow again."""
+    """17 blocks that widen, convolve by channel, and narrow again.
+
+    Args:
+      input_shape: Shape of an image, without include_top.
+      alpha: Factor of the numbers of channels.
+      include_top: Whether to include the layers of classification.
+      weights: "imagenet", the path of a file of weights, or None for random ones.
+      input_tensor: Symbolic tensor to use as the input.
+      pooling: Without include_top: None, "avg" or "max".
+      classes: Number of classes.
+      classifier_activation: Activation of the last layer; None returns logits.
+    """
     common.check(weights, include_top, classes)
     inputs = common.image_input(input_tensor, input_shape, 224, 32, include_top)
     x = layers().Conv2D(

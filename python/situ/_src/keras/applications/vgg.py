@@ -49,7 +49,17 @@ def VGG16(
     classes=1000,
     classifier_activation="softmax",
 ):
-    """13 convolutions and 3 dense layers."""
+    """13 convolutions and 3 dense layers.
+
+    Args:
+      include_top: Whether to include the layers of classification.
+      weights: "imagenet", the path of a file of weights, or None for random ones.
+      input_tensor: Symbolic tensor to use as the input.
+      input_shape: Shape of an image, without include_top.
+      pooling: Without include_top: None, "avg" or "max".
+      classes: Number of classes.
+      classifier_activation: Activation of the last layer; None returns logits.
+    """
     return _vgg(
         "vgg16",
         (2, 2, 3, 3, 3),
@@ -73,7 +83,17 @@ def VGG19(
     classes=1000,
     classifier_activation="softmax",
 ):
-    """16 convolutions and 3 dense layers."""
+    """16 convolutions and 3 dense layers.
+
+    Args:
+      include_top: Whether to include the layers of classification.
+      weights: "imagenet", the path of a file of weights, or None for random ones.
+      input_tensor: Symbolic tensor to use as the input.
+      input_shape: Shape of an image, without include_top.
+      pooling: Without include_top: None, "avg" or "max".
+      classes: Number of classes.
+      classifier_activation: Activation of the last layer; None returns logits.
+    """
     return _vgg(
         "vgg19",
         (2, 2, 4, 4, 4),

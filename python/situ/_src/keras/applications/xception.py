@@ -43,7 +43,17 @@ def Xception(
     classes=1000,
     classifier_activation="softmax",
 ):
-    """36 convolutions in 14 blocks."""
+    """36 convolutions in 14 blocks.
+
+    Args:
+      include_top: Whether to include the layers of classification.
+      weights: "imagenet", the path of a file of weights, or None for random ones.
+      input_tensor: Symbolic tensor to use as the input.
+      input_shape: Shape of an image, without include_top.
+      pooling: Without include_top: None, "avg" or "max".
+      classes: Number of classes.
+      classifier_activation: Activation of the last layer; None returns logits.
+    """
     common.check(weights, include_top, classes)
     inputs = common.image_input(input_tensor, input_shape, 299, 71, include_top, weights)
     x = layers().Conv2D(32, 3, strides=2, use_bias=False, name="block1_conv1")(inputs)

@@ -366,7 +366,12 @@ def flip_randomly(image, flip, draw):
 
 def _flipped(flip, default):
     def random_flip(image: TensorLike, seed: int | None = None) -> Tensor:
-        """Flips each image with probability 0.5."""
+        """Flips each image with probability 0.5.
+
+        Args:
+          image: An image [height, width, channels], or a batch of them.
+          seed: The seed (optional).
+        """
         with scope(None, default):
             return flip_randomly(image, flip, lambda shape: random_uniform(shape, seed=seed))
 

@@ -35,7 +35,11 @@ if TYPE_CHECKING:  # typing takes long to import
 
 def _flip(axis, default):
     def flip(image: TensorLike) -> Tensor:
-        """Flips an image or a batch of images."""
+        """Flips an image or a batch of images.
+
+        Args:
+          image: An image [height, width, channels], or a batch of them.
+        """
         with scope(None, default):
             image = with_checks(image)
             return by_rank(

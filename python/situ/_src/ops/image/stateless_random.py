@@ -80,7 +80,12 @@ def stateless_random_hue(image: TensorLike, max_delta: TensorLike, seed: TensorL
 
 def _export_flip(name, flip):
     def change(image: TensorLike, seed: TensorLike) -> Tensor:
-        """Flips each image with probability 0.5, determined by `seed`."""
+        """Flips each image with probability 0.5, determined by `seed`.
+
+        Args:
+          image: An image [height, width, channels], or a batch of them.
+          seed: Two integers.
+        """
         with scope(None, name):
             return color.flip_randomly(image, flip, lambda shape: stateless_uniform(shape, seed))
 
