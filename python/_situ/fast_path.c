@@ -10,10 +10,11 @@ struct fast_path_object {
   const char *name;      /* the same as a C string, or NULL */
   PyObject *weak;
   int rank;  /* the required rank of all tensors; SITU_ANY: any */
-  bool real; /* tensors must be floating-point, of one type */
+  bool real; /* tensors must be floating-point */
 };
 
-/* Whether an argument is a tensor of the required rank and type; sets its type. */
+/* Whether an argument is a tensor of the required rank and type; sets its type, which must be that
+ * of all. */
 static bool fits(const struct fast_path_object *self, PyObject *value, situ_type *out) {
   situ_type type;
   int rank;
@@ -36,7 +37,7 @@ static PyObject *call(PyObject *object, PyObject *const *args, size_t flags, PyO
   bool straight = !names && n == ((struct function_object *)self->op)->signature.n_inputs;
   situ_type first = SITU_FLOAT, type = SITU_FLOAT;
   for (Py_ssize_t i = 0; i < n && straight; i++) {
-    straight = fits(self, args[i], &type) && (i == 0 || !self->real || type == first);
+    straight = fits(self, args[i], &type) && (i == 0 || type == first);
     if (i == 0) first = type;
   }
   if (!straight) return PyObject_Vectorcall(self->python, args, flags, names);

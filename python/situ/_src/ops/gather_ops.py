@@ -116,8 +116,48 @@ def _scatter(op_name, names):
 
 for _update in ("Update", "Add", "Sub", "Mul", "Div", "Min", "Max"):
     _scatter("Scatter" + _update, "scatter_" + _update.lower())
-for _update in ("Update", "Add", "Sub"):
+_scatter_nd_update = _scatter("ScatterNdUpdate", "scatter_nd_update")
+for _update in ("Add", "Sub"):
     _scatter("ScatterNd" + _update, "scatter_nd_" + _update.lower())
+
+
+@export(v1="batch_scatter_update")
+def batch_scatter_update(
+    ref: Any,
+    indices: TensorLike,
+    updates: TensorLike,
+    use_locking: bool = True,
+    name: str | None = None,
+) -> Any:
+    """Assigns slices of a variable, by indices into the dimension behind the batch.
+
+    Args:
+      ref: A variable of shape [batch dimensions, n, ...].
+      indices: Integers of shape [batch dimensions, k].
+      updates: A tensor of shape [batch dimensions, k, ...].
+      use_locking: Ignored; no lock protects the update from concurrent steps.
+      name: A name for the operation (optional).
+
+    Returns:
+      The variable after the update.
+
+    Raises:
+      ValueError: If the rank of `indices` is not known.
+    """
+    with scope(name, "batch_scatter_update"):
+        places = convert_to_tensor(indices, name="indices")
+        rank = tensor_shape.as_shape(places.shape).ndims
+        if rank is None:
+            raise ValueError("batch_gather does not allow indices with unknown shape.")
+        last = op("ExpandDims", places, -1)
+        sizes, ones = op("Unpack", shape_op(places), num=rank), op("OnesLike", last)
+        columns = []
+        for d in range(rank - 1):
+            numbers = op("Range", constant(0, "int32"), sizes[d], constant(1, "int32"))
+            along = [-1 if i == d else 1 for i in range(rank + 1)]
+            columns.append(op("Mul", cast(op("Reshape", numbers, along), last.dtype), ones))
+        tuples = op("ConcatV2", [*columns, last], -1) if columns else last
+        return _scatter_nd_update(ref, tuples, updates, use_locking)
 
 
 @export("math.unsorted_segment_mean", v1="unsorted_segment_mean")

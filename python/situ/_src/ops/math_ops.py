@@ -168,7 +168,7 @@ def matmul(
 
     Args:
       a: A tensor of rank 2 or more.
-      b: A tensor of the type of `a`.
+      b: A tensor of the type of `a`; of bfloat16 and float32 the product is float32.
       transpose_a: Whether `a` is transposed before the multiplication.
       transpose_b: Whether `b` is transposed before the multiplication.
       adjoint_a: Whether `a` is conjugated and transposed before the multiplication.
@@ -197,6 +197,8 @@ def matmul(
         b = convert_to_tensor(b, None if _own_type(b) else a.dtype, "b")
         if output_type is not None:
             a, b = _wider(a, b, as_dtype(output_type))
+        elif {a.dtype.name, b.dtype.name} == {"bfloat16", "float32"}:
+            a, b = cast(a, "float32"), cast(b, "float32")
         ranks = [tensor_shape.as_shape(t.shape).rank for t in (a, b)]
         batched = all(r is None or r > 2 for r in ranks)
         if batched and None in ranks and not _situ.executing_eagerly():

@@ -12,6 +12,13 @@ def _numbers(values):
     return None if values is None else [int(n) for n in values]
 
 
+def _parse(numbers, what):
+    for number in numbers:
+        if not number.lstrip("-").isdigit():
+            raise ValueError(f"Spec string {what}. Found '{number}', which is not an integer.")
+    return [int(number) for number in numbers]
+
+
 class SaveSliceInfo:
     """The slice of a tensor that a variable holds.
 
@@ -41,6 +48,32 @@ class SaveSliceInfo:
         self.full_name = full_name
         self.full_shape, self.var_offset = _numbers(full_shape), _numbers(var_offset)
         self.var_shape = _numbers(var_shape)
+
+    @classmethod
+    def from_spec(cls, spec: str) -> SaveSliceInfo:
+        """Returns the slice that a string describes, without the name of the tensor.
+
+        Args:
+          spec: A string such as the property `spec`: "4 3 5 0,4:1,1:3,2".
+
+        Raises:
+          ValueError: The string has another format.
+        """
+        if not spec:
+            return cls()
+        shape, space, slices = spec.rpartition(" ")
+        if not space:
+            raise ValueError("Spec string must contain space-separated full_shape info.")
+        pairs = [piece.split(",") for piece in slices.split(":")]
+        if any(len(pair) != 2 for pair in pairs):
+            raise ValueError(
+                "Spec string must contain comma-separated pairs of offsets and shapes."
+            )
+        return cls(
+            full_shape=_parse(shape.split(), "full_shape must be a sequence of integers"),
+            var_offset=_parse([offset for offset, _ in pairs], "var_offset must be an integer"),
+            var_shape=_parse([size for _, size in pairs], "var_shape must be an integer"),
+        )
 
     @property
     def spec(self):

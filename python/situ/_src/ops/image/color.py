@@ -4,6 +4,8 @@ these."""
 
 from __future__ import annotations
 
+import math
+
 import numpy
 
 import _situ
@@ -22,44 +24,68 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing takes long to import
     from situ._src.framework.type_aliases import DTypeLike, Tensor, TensorLike
 
-_DIGITS = {"float16": 11, "float32": 24, "float64": 53}  # of the mantissa
+_DIGITS = {"bfloat16": 8, "float16": 11, "float32": 24, "float64": 53}  # of the mantissa
+
+
+def _range(dtype):
+    """Returns the smallest and largest finite value of a real type, without loss."""
+    convert = float if dtype.is_floating else int
+    return convert(dtype.min), convert(dtype.max)
 
 
 def _bounds(source, target):
     """Returns the smallest and largest value of type `source` that type `target` can hold, or
-    (None,
-    None) if it holds all."""
-    if (
-        target.name == "bool"
-        or source.name == "bool"
-        or source.min >= target.min
-        and source.max <= target.max
-    ):
+    (None, None) if it holds all."""
+    if "bool" in (source.name, target.name):
         return None, None
-    low, high = max(source.min, target.min), min(source.max, target.max)
-    if source.is_floating and not target.is_floating:
-        lost = int(high).bit_length() - _DIGITS[source.name]  # bits that the mantissa cannot hold
-        high = int(high) >> max(lost, 0) << max(lost, 0)
+    (own_low, own_high), (low, high) = _range(source), _range(target)
+    if own_low >= low and own_high <= high and not source.is_floating:
+        return None, None  # infinities are clipped in any case
+    low, high = max(own_low, low), min(own_high, high)
+    if source.is_floating:
+        low, high = (_truncate(bound, _DIGITS[source.name]) for bound in (low, high))
     return low, high
+
+
+def _truncate(number, digits):
+    """Returns a number without the bits that a mantissa of some digits cannot hold."""
+    if isinstance(number, int):
+        lost = max(abs(number).bit_length() - digits, 0)
+        return (abs(number) >> lost << lost) * (1 if number > 0 else -1)
+    mantissa, exponent = math.frexp(number)
+    return math.ldexp(math.trunc(math.ldexp(mantissa, digits)), exponent - digits)
+
+
+def _clip(value, dtype):
+    """Clips a real tensor to the range of a real type."""
+    low, high = _bounds(value.dtype.base_dtype, dtype)
+    if low is None:
+        return value
+    return op("ClipByValue", value, constant(low, value.dtype), constant(high, value.dtype))
 
 
 @export("dtypes.saturate_cast", "saturate_cast")
 def saturate_cast(value: TensorLike, dtype: DTypeLike, name: str | None = None) -> Tensor:
-    """Casts a tensor, clipping values to the range of the type.
+    """Casts a tensor, clipping values to the range of the type; of complex values both parts.
 
     Args:
       value: A tensor.
-      dtype: The type of the result.
+      dtype: The type of the result; the imaginary part is lost if it is not complex.
       name: A name for the operation (optional).
 
     Returns:
       A tensor of type `dtype`.
     """
     dtype, value = as_dtype(dtype), convert_to_tensor(value)
-    low, high = _bounds(value.dtype.base_dtype, dtype)
-    if low is not None:
-        value = op("ClipByValue", value, constant(low, value.dtype), constant(high, value.dtype))
-    return cast(value, dtype, name=name)
+    target = dtype.real_dtype
+    if not value.dtype.is_complex:
+        return cast(_clip(value, target), dtype, name=name)
+    part = value.dtype.base_dtype.real_dtype
+    real = _clip(op("Real", value, Tout=part), target)
+    if not dtype.is_complex:
+        return cast(real, dtype, name=name)
+    imaginary = _clip(op("Imag", value, Tout=part), target)
+    return cast(op("Complex", real, imaginary, Tout=value.dtype.base_dtype), dtype, name=name)
 
 
 @export("image.convert_image_dtype")
