@@ -29,6 +29,7 @@ import zlib
 import numpy as np
 
 os.environ.setdefault("SITU_EXPANSION_LIMIT", "16MiB")
+os.environ.setdefault("SITU_HDF5_SECONDS", "5")
 os.environ.setdefault("SITU_CLUSTER_KEY", "a secret of this test")
 import situ as tf
 from situ._src.framework.message_classes import message_class

@@ -2,6 +2,7 @@
 """test_untrusted_files.py: small files that would take much memory, and files that refer to other
 files, are errors; SITU_EXPANSION_LIMIT raises the limit."""
 
+import base64
 import gzip
 import io
 import os
@@ -206,6 +207,63 @@ def test_hdf5_does_not_read_other_files(tmp_path, kind):
             group.create_virtual_dataset(name, layout)
     with pytest.raises(ValueError, match="refers to another file"):
         made.load_weights(path)
+
+
+# Files of HDF5 with two or three damaged bytes, compressed: the library loops for ever in one, and
+# crashes in the other.
+DAMAGED = {
+    "loop": (
+        "eNrtmM1OwkAQx2dbIA2iASFY9LIP4EXDwRs1gvZgxKgHjhCDcFBMhGC5ecQ34RE8evQRfAzfoLbd2dJuIPgVo2F+l8"
+        "nO7M5u29lJ+n+0q4er6c00+BgGJCALUVyEb8XHMt5Ey9CO0U406U8FMRP9WczP9fj6i7NazZ/tKoQH2RDGAGIZsWv7"
+        "p75thHUkeFHmdZR6tL+5r6zXh7wYP6M/Axbuo0HBq8oW+kuMBSuy4RmM2HnW/Vz69IxHB/VjFnmg6DyfQdsZ8NsrPm"
+        "zd8et2rzPoCj9er9D2d4XVVf+OsAl5n3ED57dxnX9LtB4aa3QXCYIgCIIgCIIgiM+Twx9/VTfLwB7qASkwwIRe66bd"
+        "98Z5Jv7tGWMzdQAHRiOxvhnRJ0wYLtIn5uTTInqFroyDc3jeWfqejY4m+hfpe68liJyGWDbm6XuTYnzePdqf0vfOT+"
+        "pV5mWTdWcV4vm7OB4X6Rt9pI+p70vVSS8X9SGMb7Npn0kE/qSIMfl9zFjfkvqmtLoX9yM5XsHMFpRXoOxizqTn9eOa"
+        "pjGxu8insyfsRFx5wvEffvtvFVm+2EUtta4nJtXoV3gHGnTu7w=="
+    ),
+    "crash": (
+        "eNrtmL1OAkEQx2f3gFwQDQjBU5t7ABsNhR1nBL3CiFELSohBKBQLCEJniW/CI1ha+gg+hm9w3t7O4u0GAn4UJsyvmc"
+        "zM7uzu3dwm93/2Kyfr6Z00CGwbEpCFOAHi7uq+yjfQMrRjtBOu4qko52A8i/VdS59/fVmtitGBwXQjW9LYQKwifvXo"
+        "Qtj6tI8kb1wf1zb60f/luqpfn/LSf8V4Bjxch0Mh7MomxrcZi2Zkp3uwtf1silrW1x5Pj2tnLHag+DhBvzXsuw+37q"
+        "AZuHetbrvfkXF1bGV7B9JaZnxf2gT6e7jAkFiaeD/UN+hbJAiCIAiCIAiCIL5PDn/8Td0sA4eoB6TABge6zftWL/Tz"
+        "TP7bM8Zm6gBDGI3k/EZMn3BgoPSJYI4+Macej+kVluFH+wijs/Q9HwMNjC/S9963IbYbYtWYp+9Nivq4R7R/pe9dnd"
+        "cqLKym+s4r6PU76I+L9I6WucfM52XqpDfqHlqgkwqdUt0ziSielDmm3o+j3VtK31TWCvMik3PLWNmD0hqUAqyZDKMi"
+        "zzlncnVZz2IveBO5xgnH//jpf5RV++It6pl9PXGoR3/CJ0Ac7yI="
+    ),
+}
+
+
+def _damaged(name):
+    return zlib.decompress(base64.b64decode(DAMAGED[name]))
+
+
+@pytest.mark.parametrize(
+    "name, words", [("loop", "not read it within 1 sec.*SITU_HDF5_SECONDS"), ("crash", "SIG")]
+)
+def test_hdf5_that_loops_or_crashes(tmp_path, monkeypatch, name, words):
+    pytest.importorskip("h5py")
+    monkeypatch.setenv("SITU_HDF5_SECONDS", "1")
+    path = tmp_path / "m.weights.h5"
+    path.write_bytes(_damaged(name))
+    with pytest.raises(OSError, match=f"{path} is damaged: .*{words}"):
+        model().load_weights(str(path))
+
+
+def test_hdf5_in_an_archive_that_loops(tmp_path, monkeypatch):
+    pytest.importorskip("h5py")
+    monkeypatch.setenv("SITU_HDF5_SECONDS", "1")
+    path = str(tmp_path / "m.keras")
+    model().save(path)
+    with zipfile.ZipFile(path) as archive:
+        members = {n: archive.read(n) for n in archive.namelist()}
+    if "model.weights.h5" not in members:
+        pytest.skip("this Keras writes no archives")
+    members["model.weights.h5"] = _damaged("loop")
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    with pytest.raises(OSError, match="An HDF5 file is damaged: .*SITU_HDF5_SECONDS"):
+        tf.keras.models.load_model(path)
 
 
 def test_archive(tmp_path, limit):

@@ -8,6 +8,9 @@ import contextlib
 import io
 import json
 import os
+import signal
+import subprocess
+import sys
 import traceback
 from collections.abc import Iterator
 from typing import Any
@@ -16,11 +19,12 @@ import numpy
 
 import _situ
 from situ._src.framework import expansion, logs, style
-from situ._src.keras import context, weights
+from situ._src.keras import context, hdf5_check, weights
 from situ._src.keras.registry import LAYERS, reading_config, to_json_value
 
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _MOST_ATTRIBUTE = 64000  # bytes that HDF5 keeps of an attribute
+_SECONDS = 30  # of processor time that the check of a file may take
 
 
 def module():
@@ -63,9 +67,59 @@ def opened(path, mode="r"):
     return _converting(h5py, path) if mode == "r" else h5py.File(path, mode)
 
 
+def _name(path):
+    return path if isinstance(path, (str, os.PathLike)) else "An HDF5 file"
+
+
+@contextlib.contextmanager
+def _openable(path):
+    """Yields a path that another process can open, and the file descriptor that it inherits."""
+    if isinstance(path, (str, os.PathLike)):
+        yield os.fspath(path), ()
+        return
+    memory = os.memfd_create("hdf5")
+    try:
+        with open(memory, "wb", closefd=False) as file:
+            file.write(path.getbuffer())
+        yield f"/proc/self/fd/{memory}", (memory,)
+    finally:
+        os.close(memory)
+
+
+def _check(path):
+    """Has another process visit a file first: HDF5 does not return from some damaged files.
+
+    Raises:
+      OSError: it has not finished within SITU_HDF5_SECONDS of processor time, or crashed.
+    """
+    seconds = int(os.environ.get("SITU_HDF5_SECONDS", _SECONDS))
+    if not seconds or not sys.executable:
+        return
+    with _openable(path) as (place, inherited):
+        size = os.stat(inherited[0] if inherited else place).st_size
+        done = subprocess.run(
+            [sys.executable, "-I", hdf5_check.__file__, place, str(seconds)]
+            + [str(expansion.limit(size)), *sys.path],
+            check=False,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            pass_fds=inherited,
+        )
+    if done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
+        raise OSError(
+            f"{_name(path)} is damaged: HDF5 has not read it within {seconds} seconds "
+            "(SITU_HDF5_SECONDS)."
+        )
+    if done.returncode < 0:
+        what = signal.Signals(-done.returncode).name
+        raise OSError(f"{_name(path)} is damaged: HDF5 fails with {what} when it reads it.")
+
+
 @contextlib.contextmanager
 def _converting(h5py, path):
     """Yields a file that is read; errors of h5py about damaged data become OSError."""
+    _check(path)
     try:
         with h5py.File(path, "r") as file:
             yield file
@@ -73,8 +127,7 @@ def _converting(h5py, path):
         frames = traceback.extract_tb(error.__traceback__)
         if not frames or "h5py" not in frames[-1].filename:
             raise
-        name = path if isinstance(path, (str, os.PathLike)) else "An HDF5 file"
-        raise OSError(f"{name} is damaged: {error}") from error
+        raise OSError(f"{_name(path)} is damaged: {error}") from error
 
 
 @contextlib.contextmanager
