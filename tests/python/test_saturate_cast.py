@@ -80,8 +80,9 @@ def test_specs_of_slices():
         ("0", "space-separated"),
         ("a 0,1", "full_shape must be a sequence of integers"),
         ("1 0:0", "comma-separated"),
-        ("1 a,0", "var_offset must be an integer"),
-        ("1 0,a", "var_shape must be an integer"),
+        ("1 a,0:0:0", "var_offset must be an integer"),
+        ("a 0:0", "full_shape must be a sequence of integers"),
+        ("1 0,a:0:0", "var_shape must be an integer"),
     ):
         with pytest.raises(ValueError, match=text):
             info.from_spec(spec)

@@ -149,3 +149,15 @@ def test_a_partitioned_variable_passes_the_arguments_of_an_assignment():
         made = parts.assign([1.0, 2, 3, 4], name="set", read_value=False)
         assert [o.name for o in made] == ["set", "set_1"]
         assert _after(made, parts.as_tensor()).tolist() == [0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("use_resource", [False, True])
+def test_constraints_are_functions(use_resource):
+    with tf.Graph().as_default():
+        v = tf.Variable(1.0, use_resource=use_resource, constraint=tf.identity)
+        assert v.constraint is tf.identity
+        for constraint in (0, "non_neg"):
+            with pytest.raises(ValueError, match="must be None or a callable"):
+                tf.Variable(1.0, use_resource=use_resource, constraint=constraint)
+    with tf.init_scope(), pytest.raises(ValueError, match="must be None or a callable"):
+        tf.Variable(1.0, constraint=0)

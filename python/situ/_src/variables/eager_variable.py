@@ -130,6 +130,16 @@ def compatible_shape(value, shape):
     return tensor_shape.as_shape(shape)
 
 
+def checked_constraint(constraint):
+    """Returns the constraint of a variable: a function or None, else ValueError."""
+    if constraint is not None and not callable(constraint):
+        raise ValueError(
+            "Argument `constraint` must be None or a callable. "
+            f"Got a {type(constraint)}: {constraint}"
+        )
+    return constraint
+
+
 class EagerVariable(Operators):
     """A variable whose value is a tensor; assignments replace the tensor.
 
@@ -204,7 +214,7 @@ class EagerVariable(Operators):
         if shape is not None:
             self._static_shape = compatible_shape(self._value, shape)
         self.trainable = variable_modes.is_trainable(trainable, self.synchronization)
-        self.constraint = constraint
+        self.constraint = checked_constraint(constraint)
         self.name = f"{eager_scope()}{name or 'Variable'}:0"
         self._device = self._value.device
         if Log.on:

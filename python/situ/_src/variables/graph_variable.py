@@ -75,7 +75,7 @@ class GraphVariable(eager_variable.Operators):
         self.synchronization = variable_modes.synchronization(synchronization, name)
         self.aggregation = variable_modes.aggregation(aggregation, name)
         self.trainable = variable_modes.is_trainable(trainable, self.synchronization)
-        self.constraint = constraint
+        self.constraint = eager_variable.checked_constraint(constraint)
         self._caching_device, self._validate_shape = caching_device, validate_shape
         graph = self._graph = get_default_graph()
         dtype = None if dtype is None else as_dtype(dtype).base_dtype

@@ -12,11 +12,10 @@ def _numbers(values):
     return None if values is None else [int(n) for n in values]
 
 
-def _parse(numbers, what):
-    for number in numbers:
-        if not number.lstrip("-").isdigit():
-            raise ValueError(f"Spec string {what}. Found '{number}', which is not an integer.")
-    return [int(number) for number in numbers]
+def _parse(number, what):
+    if not number.lstrip("-").isdigit():
+        raise ValueError(f"Spec string {what}. Found '{number}', which is not an integer.")
+    return int(number)
 
 
 class SaveSliceInfo:
@@ -64,16 +63,17 @@ class SaveSliceInfo:
         shape, space, slices = spec.rpartition(" ")
         if not space:
             raise ValueError("Spec string must contain space-separated full_shape info.")
-        pairs = [piece.split(",") for piece in slices.split(":")]
-        if any(len(pair) != 2 for pair in pairs):
-            raise ValueError(
-                "Spec string must contain comma-separated pairs of offsets and shapes."
-            )
-        return cls(
-            full_shape=_parse(shape.split(), "full_shape must be a sequence of integers"),
-            var_offset=_parse([offset for offset, _ in pairs], "var_offset must be an integer"),
-            var_shape=_parse([size for _, size in pairs], "var_shape must be an integer"),
-        )
+        full_shape = [_parse(n, "full_shape must be a sequence of integers") for n in shape.split()]
+        offsets, sizes = [], []
+        for piece in slices.split(":"):
+            offset, comma, size = piece.partition(",")
+            if not comma or "," in size:
+                raise ValueError(
+                    "Spec string must contain comma-separated pairs of offsets and shapes."
+                )
+            offsets.append(_parse(offset, "var_offset must be an integer"))
+            sizes.append(_parse(size, "var_shape must be an integer"))
+        return cls(full_shape=full_shape, var_offset=offsets, var_shape=sizes)
 
     @property
     def spec(self):
