@@ -106,6 +106,20 @@ def test_int4_wraps():
     ]
 
 
+def test_protos_of_negative_int4():
+    array = tf.constant([-8, -1, 0, 7], dtype_of("int4")).numpy()
+    proto = tf.make_tensor_proto(array)
+    assert list(proto.int_val) == [-8, -1, 0, 7]
+    assert tf.make_ndarray(proto).astype(np.int32).tolist() == [-8, -1, 0, 7]
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        graph_def = tf.compat.v1.GraphDef()
+        node = graph_def.node.add(name="c", op="Const")
+        node.attr["dtype"].type = proto.dtype
+        node.attr["value"].tensor.CopyFrom(proto)
+        (c,) = tf.import_graph_def(graph_def, return_elements=["c:0"])
+        assert session.run(tf.cast(c, tf.int32)).tolist() == [-8, -1, 0, 7]
+
+
 @pytest.mark.parametrize("name", [*FLOATS, "int4", "uint4"])
 def test_tensor_protos(name):
     dtype = dtype_of(name)

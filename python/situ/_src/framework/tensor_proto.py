@@ -139,6 +139,8 @@ def _values_of(flat, kind):
     """Returns the values of the field of a TensorProto that holds a flat array."""
     if kind.name == "float16":
         return flat.view(numpy.uint16)
+    if kind.name in ("int4", "uint4"):
+        return flat.astype(numpy.int32)
     if kind.name in storage_types.BITS:
         return storage_types.bits_of(flat, kind.name)
     return flat.view(kind.real_dtype.as_numpy_dtype) if kind.is_complex else flat
