@@ -3,6 +3,7 @@
 tf.function."""
 
 import numpy as np
+import pytest
 
 import situ as tf
 
@@ -83,3 +84,37 @@ def test_arrays():
         array = tf.TensorArray(tf.float32, 2, clear_after_read=False).unstack(x)
         y = array.read(1) * array.read(1) + array.read(0)
     np.testing.assert_array_equal(tape.gradient(y, x), [[1, 1], [6, 8]])
+
+
+def test_arguments_of_switch_case():
+    one, other = lambda: tf.constant(1), lambda: tf.constant(2)
+    for branches, kind, message in (
+        ([], ValueError, "at least one item"),
+        ({one}, TypeError, "must be a list, tuple, or dict"),
+        ([one, 5], TypeError, "must be a 2-tuple"),
+        ([(tf.constant(0), one)], TypeError, "must be a Python `int`"),
+        ([(0, 5)], TypeError, "fn for key 0 must be callable"),
+        ({0: one, 2: other}, ValueError, r"contiguous range of \[0 to 2\) but found {0,2}"),
+        ([(0, one), (0, other)], ValueError, "must form contiguous range"),
+    ):
+        with pytest.raises(kind, match=message):
+            tf.switch_case(tf.constant(0), branches)
+    with pytest.raises(TypeError, match="'branch_index' must be a Tensor"):
+        tf.switch_case(1, [one, other])
+    with pytest.raises(TypeError, match="'branch_index' must be an integer Tensor"):
+        tf.switch_case(tf.constant(1.0), [one, other])
+    for branches in ([one, other], [(1, other), (0, one)], {1: other, 0: one}):
+        assert [int(tf.switch_case(tf.constant(i), branches)) for i in (0, 1, 5)] == [1, 2, 2]
+
+
+def test_a_branch_is_given_once():
+    one = lambda: tf.constant(1)
+    for old in ("fn1", "fn2"):
+        with pytest.raises(TypeError, match="may not be set simultaneously"):
+            tf.compat.v1.cond(True, one, one, **{old: one})
+    assert int(tf.compat.v1.cond(tf.constant(True), fn1=one, fn2=one)) == 1
+
+
+def test_groups_of_other_values():
+    with tf.Graph().as_default(), pytest.raises(TypeError, match="zero or more .* Tensors"):
+        tf.group(1, 2)

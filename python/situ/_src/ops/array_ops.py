@@ -647,6 +647,7 @@ def group(*inputs: Any, **kwargs: Any) -> Operation | None:
       An operation that finishes when all inputs have finished. None in eager mode.
 
     Raises:
+      TypeError: If an input is neither.
       ValueError: If an unknown keyword is given.
     """
     name = kwargs.pop("name", None)
@@ -658,6 +659,12 @@ def group(*inputs: Any, **kwargs: Any) -> Operation | None:
 
     graph = get_default_graph()
     flat = nest.flatten(inputs, expand_composites=True)
+    for one in flat:
+        if one is not None and not hasattr(one, "device"):
+            raise TypeError(
+                "'inputs' should be zero or more (nested) Tensors. "
+                f"Received '{one}' with type '{type(one)}'."
+            )
     ops = [_operation(i) for i in flat if i is not None]
     by_device: dict = {}
     for one in ops:

@@ -20,6 +20,7 @@ from situ._src.framework.resource_order import effects_before
 from situ._src.framework.scopes import name_scope
 from situ._src.framework.tensor import constant_value
 from situ._src.ops.array_ops import constant, convert_to_tensor, op
+from situ._src.ops.constant_op import is_tensor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing takes long to import
@@ -184,6 +185,12 @@ def cond(
       TypeError: If a function is not callable, or `pred` is a Python bool in a graph.
       ValueError: If the functions return different structures.
     """
+    for word, function, old, other in (
+        ("true_fn", true_fn, "fn1", fn1),
+        ("false_fn", false_fn, "fn2", fn2),
+    ):
+        if function is not None and other is not None:
+            raise TypeError(f"cond: {word} and {old} may not be set simultaneously.")
     true_fn, false_fn = true_fn or fn1, false_fn or fn2
     for word, function in (("true_fn", true_fn), ("false_fn", false_fn)):
         if not callable(function):
@@ -366,6 +373,41 @@ def _with_index(function, index):
     return call
 
 
+def _integer_tensor(branch_index):
+    """Returns the index of a branch if it is an integer tensor."""
+    if not is_tensor(branch_index):
+        raise TypeError(f"'branch_index' must be a Tensor, got {type(branch_index)}")
+    index = convert_to_tensor(branch_index)
+    if not index.dtype.is_integer:
+        raise TypeError(f"'branch_index' must be an integer Tensor, got {index.dtype}")
+    return index
+
+
+def _branches(branch_fns):
+    """Returns the functions of branches by their indices."""
+    if not branch_fns:
+        raise ValueError("Must provide at least one item in 'branch_fns'")
+    if not isinstance(branch_fns, (list, tuple, dict)):
+        raise TypeError("'branch_fns' must be a list, tuple, or dict")
+    pairs = list(branch_fns.items() if isinstance(branch_fns, dict) else branch_fns)
+    if all(map(callable, pairs)):
+        pairs = list(enumerate(pairs))
+    for pair in pairs:
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise TypeError(f"Each entry in 'branch_fns' must be a 2-tuple. Received {pair}.")
+        if not isinstance(pair[0], int):
+            raise TypeError(f"key must be a Python `int`, got {type(pair[0])}")
+        if not callable(pair[1]):
+            raise TypeError(f"fn for key {pair[0]} must be callable.")
+    keys = sorted(key for key, _ in pairs)
+    if keys != list(range(len(keys))):
+        raise ValueError(
+            f"branch indices (keys) must form contiguous range of [0 to {len(keys)}) but found "
+            f"{{{','.join(map(str, keys))}}}"
+        )
+    return dict(pairs)
+
+
 @export("switch_case")
 def switch_case(
     branch_index: TensorLike,
@@ -383,17 +425,14 @@ def switch_case(
 
     Returns:
       The results of the function that ran.
+
+    Raises:
+      TypeError: If `branch_index` is no integer tensor, or a key no int with a function.
+      ValueError: If there are no functions, or the keys are not 0, 1, ...
     """
-    fns = dict(
-        branch_fns.items()
-        if isinstance(branch_fns, dict)
-        else branch_fns
-        if branch_fns and isinstance(branch_fns[0], tuple)
-        else enumerate(branch_fns)
-    )
+    index, fns = _integer_tensor(branch_index), _branches(branch_fns)
     if default is None:
         default = fns[max(fns)]
-    index = convert_to_tensor(branch_index)
     fns = {k: _with_index(f, index) for k, f in fns.items()}
     default = _with_index(default, index)
     return case(
