@@ -81,3 +81,22 @@ def test_average_of_losses_outside_of_replicas():
         with pytest.raises(RuntimeError, match="in cross replica context"):
             tf.nn.compute_average_loss([1.0])
         assert tf.nn.compute_average_loss([4.0], global_batch_size=2).numpy() == 2
+
+
+@pytest.mark.parametrize("pool", [tf.nn.max_pool, tf.nn.avg_pool, v1.nn.max_pool_v2])
+def test_ranks_of_pooled_tensors(pool):
+    for rank in (2, 6):
+        with pytest.raises(ValueError, match=f"must be 3, 4 or 5.*of rank {rank}"):
+            pool(tf.ones([2] * rank), 2, 2, "SAME")
+    assert pool(tf.ones([1, 4, 4, 1]), 2, 2, "SAME").shape == [1, 2, 2, 1]
+
+
+def test_shapes_of_transposed_convolutions():
+    for shape in ([2, 3], [2, 3, 4, 2, 5, 1], tf.constant([1, 2])):
+        with pytest.raises(ValueError, match="must be of length 3, 4 or 5.*of length"):
+            tf.nn.conv_transpose(None, 2, shape, 1)
+    with pytest.raises(ValueError, match="must be a tensor or sized collection"):
+        tf.nn.conv_transpose(None, None, None, None)
+    x, kernel = tf.ones([1, 3, 1]), tf.ones([2, 1, 1])
+    for shape in ([1, 6, 1], tf.constant([1, 6, 1])):
+        assert tf.nn.conv_transpose(x, kernel, shape, 2).shape == [1, 6, 1]

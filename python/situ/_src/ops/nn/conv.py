@@ -11,6 +11,7 @@ from situ._src.framework.api import export
 from situ._src.framework.graph import scope
 from situ._src.framework.tensor import constant_value
 from situ._src.ops.array_ops import convert_to_tensor, op
+from situ._src.ops.constant_op import is_tensor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing takes long to import
@@ -726,7 +727,8 @@ def conv_transpose(
     dilations: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """Computes a transposed 1-D, 2-D or 3-D convolution, depending on the rank of `filters`.
+    """Computes a transposed 1-D, 2-D or 3-D convolution, depending on the length of
+    `output_shape`.
 
     Args:
       input: The input, a batch of signals, images or volumes.
@@ -737,11 +739,23 @@ def conv_transpose(
       data_format: The layout: channels last or first, such as "NHWC" or "NCHW".
       dilations: The dilation in each dimension.
       name: A name for the operation (optional).
+
+    Raises:
+      ValueError: If `output_shape` has no length, or another one than 3, 4 or 5.
     """
-    rank = tensor_shape.as_shape(convert_to_tensor(filters).shape).ndims
+    if is_tensor(output_shape):
+        rank = tensor_shape.as_shape(output_shape.shape).as_list()[0]
+    elif hasattr(output_shape, "__len__"):
+        rank = len(output_shape)
+    else:
+        raise ValueError(
+            "`output_shape` must be a tensor or sized collection. "
+            f"Received: output_shape={output_shape}"
+        )
     if rank not in (3, 4, 5):
         raise ValueError(
-            f"tf.nn.conv_transpose: the filter must have rank 3, 4 or 5, but has rank {rank}."
+            "`output_shape` must be of length 3, 4 or 5. "
+            f"Received: output_shape={output_shape} of length {rank}."
         )
     from situ._src.ops.nn.conv3d import conv3d_transpose_v2
 

@@ -76,6 +76,11 @@ def _pooling(kind, row):
     def pool_v2(input, ksize, strides, padding, data_format=None, name=None):
         input = convert_to_tensor(input)
         rank = tensor_shape.as_shape(input.shape).ndims
+        if rank not in (None, 3, 4, 5):
+            raise ValueError(
+                "`input.shape.rank` must be 3, 4 or 5. "
+                f"Received: input.shape={input.shape} of rank {rank}."
+            )
         count = len(ksize) if hasattr(ksize, "__len__") else 1
         if rank == 3 and count in (1, 3):  # the 2-D op reports any other combination
             return pool_1d(input, ksize, strides, padding, data_format or "NWC", name)
