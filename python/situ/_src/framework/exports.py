@@ -143,12 +143,19 @@ def _is_tensor_like(kind: type) -> bool:
     return getattr(kind, "is_tensor_like", False) is True
 
 
-def _string_converter(encode):
-    def convert(bytes_or_text, encoding="utf-8"):
+def _string_converter(name, encode):
+    def convert(bytes_or_text: str | bytes, encoding: str = "utf-8") -> Any:
         if isinstance(bytes_or_text, str):
             return bytes_or_text.encode(encoding) if encode else bytes_or_text
         return bytes_or_text if encode else bytes_or_text.decode(encoding)
 
+    convert.__name__ = name
+    convert.__doc__ = f"""Converts bytes or a string to {"bytes" if encode else "a string"}.
+
+    Args:
+      bytes_or_text: the value.
+      encoding: the encoding of the bytes.
+    """
     return convert
 
 
@@ -157,7 +164,9 @@ for _name, _encode in (
     ("as_text", False),
     ("as_str", False),
 ):
-    BOTH["compat." + _name] = BOTH["python.util.compat." + _name] = _string_converter(_encode)
+    BOTH["compat." + _name] = BOTH["python.util.compat." + _name] = _string_converter(
+        _name, _encode
+    )
 
 
 @export("compat.as_str_any", "python.util.compat.as_str_any")

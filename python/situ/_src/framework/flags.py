@@ -305,6 +305,26 @@ def _definer(parse, **options):
         allow_hide_cpp=False,
         **kwargs,
     ):
+        """Defines a flag.
+
+        Args:
+          name: its name.
+          default: its value if the command line does not set it.
+          help: a sentence for --help.
+          flag_values: the flags that it is added to; by default those of the program.
+          short_name: a letter.
+          required: whether the command line must set it.
+          flag_name: old name of `name`.
+          default_value: old name of `default`.
+          docstring: old name of `help`.
+          lower_bound: the least number.
+          upper_bound: the greatest number.
+          module_name: has no effect.
+          allow_overwrite: whether the program may set the value.
+          allow_override: whether a later flag may have the name.
+          allow_hide_cpp: has no effect.
+          **kwargs: rejected.
+        """
         reject_unknown(define, kwargs, "DEFINE")
         del module_name  # absl lists flags by module in its help
         del allow_hide_cpp  # there are no flags of C++ programs

@@ -35,6 +35,13 @@ def _logger():
 
 def _log(level):
     def log(msg, *args, **kwargs):
+        """Logs a message at the level of the function.
+
+        Args:
+          msg: the message, with % placeholders.
+          *args: values for the placeholders.
+          **kwargs: passed to logging.Logger.log.
+        """
         _logger().log(level, msg, *args, **kwargs)
 
     return log
@@ -133,7 +140,7 @@ _NAMES = {
     "warning": warn,
     "error": error,
     "fatal": fatal,
-    "log": lambda level, msg, *args, **kwargs: _logger().log(level, msg, *args, **kwargs),
+    "log": vlog,
     "log_every_n": log_every_n,
     "log_first_n": log_first_n,
     "log_if": log_if,

@@ -413,10 +413,23 @@ def assign(
 
 def _export_update(method):
     @export(v1=method)
-    def update(ref, value, use_locking=None, name=None):
+    def update(
+        ref: Any, value: TensorLike, use_locking: bool | None = None, name: str | None = None
+    ) -> Any:
         return _assign_by(method, ref, value, use_locking, name)
 
     update.__name__ = method
+    update.__doc__ = f"""Updates a variable by a value: `variable.{method}(value)`.
+
+    Args:
+      ref: the variable.
+      value: the value.
+      use_locking: whether the update of a reference variable is locked.
+      name: a name for the operation.
+
+    Returns:
+      The variable after the update.
+    """
     return update
 
 
@@ -425,10 +438,15 @@ assign_add, assign_sub = _export_update("assign_add"), _export_update("assign_su
 
 def _collection_getter(key, *names):
     @export(v1=names)
-    def get(scope=None):
+    def get(scope: str | None = None) -> list:
         return get_default_graph().get_collection(key, scope)
 
     get.__name__ = names[0]
+    get.__doc__ = f"""Returns the variables of the collection "{key}".
+
+    Args:
+      scope: a regular expression that matches the start of the names of the variables to return.
+    """
     return get
 
 
