@@ -81,6 +81,19 @@ def test_input_signature():
         f(tf.constant([1.0]), 3)
 
 
+def test_signatures_are_tuples():
+    specs = [tf.TensorSpec([None])]
+    assert tf.function(lambda x: x, input_signature=specs).input_signature == tuple(specs)
+    assert tf.function(lambda: 1, input_signature=[]).input_signature == ()
+
+
+def test_variables_of_concrete_functions():
+    v, w = tf.Variable(1.0), tf.Variable(2.0, trainable=False)
+    concrete = tf.function(lambda: v + w).get_concrete_function()
+    assert [x is y for x, y in zip(concrete.variables, (v, w))] == [True, True]
+    assert len(concrete.trainable_variables) == 1 and concrete.trainable_variables[0] is v
+
+
 def test_concrete_functions():
     f = counted()
     concrete = f.get_concrete_function(tf.TensorSpec([2], tf.float32))

@@ -263,6 +263,7 @@ class ConcreteFunction:
         )
 
     variables = property(lambda s: tuple(dict.fromkeys((*s.graph.reads, *s.graph.writes))))
+    trainable_variables = property(lambda s: tuple(v for v in s.variables if v.trainable))
 
     @property
     def trace(self):

@@ -55,7 +55,8 @@ class Function(_situ.Function):
     """
 
     def __init__(self, python, input_signature=None, name=None, autograph=True, relax=False):
-        self.python_function, self.input_signature = python, input_signature
+        self.python_function = python
+        self.input_signature = None if input_signature is None else tuple(input_signature)
         self._autograph, self._relax, self._relaxed = autograph, relax, []
         self._name = name or getattr(python, "__name__", "function")
         self._traces, self._kept = traces.Traces(), []
@@ -121,7 +122,7 @@ class Function(_situ.Function):
                         f"input_signature has {len(self.input_signature)} arguments, but "
                         f"{len(args) + len(kwargs)} were given"
                     )
-                signature = tuple(self.input_signature)
+                signature = self.input_signature
                 return nest.CORE.map(lambda s, v: self._cast_to_spec(v, s), signature, args), {}
         except (TypeError, ValueError) as e:
             raise TypeError(
@@ -239,9 +240,7 @@ class Function(_situ.Function):
         if not args and self.input_signature is not None:
             device = _situ.current_device()
             if device not in self._traces:
-                self._traces[device] = self._create_trace(
-                    tuple(self.input_signature), {}, lambda: None
-                )
+                self._traces[device] = self._create_trace(self.input_signature, {}, lambda: None)
             return self._traces[device]
         return self._trace(*self._bind(args, kwargs))[0]
 
