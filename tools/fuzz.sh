@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # fuzz.sh: runs every fuzz target of a build folder for FUZZ_SECONDS; seeds come from tests/fuzz/seeds/NAME. Then
 # those of tests/fuzz/fuzz_python.py with the build in build/, each in a process of its own.
-folder=${1:-build-fuzz}
+folder=$(cd "${1:-build-fuzz}" && pwd) || exit 1 # absolute: fuzz_run_graph works in a folder of its own
 failed=0
 # A tensor that is too large is an error of the call, not of the fuzz target.
 export ASAN_OPTIONS=max_allocation_size_mb=1024:allocator_may_return_null=1
@@ -11,7 +11,7 @@ for program in "$folder"/fuzz/fuzz_*; do
   name=$(basename "$program")
   corpus=$folder/corpus/$name
   mkdir -p "$corpus"
-  seeds=tests/fuzz/seeds/$name
+  seeds=$PWD/tests/fuzz/seeds/$name
   [ -d "$seeds" ] || seeds=
   echo "=== $name: ${FUZZ_SECONDS:-60} s"
   "$program" -max_total_time="${FUZZ_SECONDS:-60}" -timeout=10 -rss_limit_mb=2048 -malloc_limit_mb=1000000 -verbosity=0 \

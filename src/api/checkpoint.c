@@ -8,6 +8,7 @@
 
 #include "base/crc32.h"
 #include "base/file.h"
+#include "base/interrupt.h"
 #include "base/json.h"
 #include "ops/io/checkpoint_ops.h"
 #include "tensor/tensor.h"
@@ -88,7 +89,11 @@ situ_status situ_checkpoint_write(const char *prefix, const situ_named *tensors,
 situ_status situ_file_replace(const char *path, const void *data, size_t bytes) {
   if (!path || !*path || (bytes && !data))
     return INVALID("situ_file_replace: an argument is NULL.");
-  return file_replace(path, &(struct file_part){data, bytes}, 1);
+  struct interrupt_scope scope;
+  interrupt_enter(&scope, NULL);
+  const situ_status status = file_replace(path, &(struct file_part){data, bytes}, 1);
+  interrupt_leave(&scope);
+  return status;
 }
 
 uint32_t situ_crc32c(const void *data, size_t bytes) { return crc32_castagnoli(data, bytes); }

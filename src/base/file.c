@@ -12,7 +12,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/interrupt.h"
 #include "base/strbuf.h"
+
+/* Large parts are written in pieces of this size. */
+static const size_t piece_bytes = (size_t)64 << 20;
 
 situ_status file_failure(const char *path, int error) {
   const situ_code code = error == ENOENT                     ? SITU_NOT_FOUND
@@ -194,10 +198,26 @@ void file_writer_discard(struct file_writer *writer) {
   *writer = (struct file_writer){0};
 }
 
+/* Writes in pieces, so that an interrupt ends it soon. The disk keeps up with them: otherwise the
+ * commit would wait for all. */
+static situ_status write_part(const struct file_writer *writer, const struct file_part *part) {
+  for (size_t at = 0, bytes; at < part->bytes; at += bytes) {
+    TRY(interrupt_check());
+    bytes = part->bytes - at < piece_bytes ? part->bytes - at : piece_bytes;
+    fwrite((const char *)part->data + at, 1, bytes, writer->stream);
+    if (bytes < piece_bytes || fflush(writer->stream)) continue; /* the commit reports errors */
+    if (fdatasync(fileno(writer->stream)) && errno != EINVAL)
+      return file_failure(writer->path, errno);
+  }
+  return NULL;
+}
+
 situ_status file_replace(const char *path, const struct file_part *parts, int count) {
   struct file_writer writer;
   TRY(file_writer_open(path, &writer));
-  for (int i = 0; i < count; i++)
-    if (parts[i].bytes) fwrite(parts[i].data, 1, parts[i].bytes, writer.stream);
-  return file_writer_commit(&writer);
+  situ_status status = NULL;
+  for (int i = 0; i < count && !status; i++) status = write_part(&writer, &parts[i]);
+  if (!status) return file_writer_commit(&writer);
+  file_writer_discard(&writer);
+  return status;
 }

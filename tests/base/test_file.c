@@ -14,7 +14,9 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "base/interrupt.h"
 #include "base/strbuf.h"
+#include "situ/session.h"
 
 static char directory[] = "/tmp/situ_file_XXXXXX";
 static char path[64];
@@ -190,8 +192,34 @@ static void new_files_have_the_mode_of_the_umask(void **state) {
   assert_int_equal(unlink(name), 0);
 }
 
+static bool is_interrupted(void) { return true; }
+
+static void an_interrupt_keeps_the_file(void **state) {
+  (void)state;
+  enum { BYTES = 1 << 20 };
+  char *data = calloc(BYTES, 1);
+  const struct file_part old = {"old", 3};
+  struct file_part parts[256];
+  struct strbuf text = {0};
+  struct interrupt_scope scope;
+  for (int i = 0; i < 256; i++) parts[i] = (struct file_part){data, BYTES};
+  assert_null(file_replace(path, &old, 1));
+  situ_interrupt_set(is_interrupted);
+  interrupt_enter(&scope, NULL);
+  const situ_status status = file_replace(path, parts, 256);
+  interrupt_leave(&scope);
+  situ_interrupt_set(NULL);
+  assert_int_equal(situ_status_code(status), SITU_CANCELLED);
+  situ_status_release(status);
+  assert_null(file_read(path, &text));
+  assert_string_equal(strbuf_get(&text), "old");
+  strbuf_free(&text);
+  free(data);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(an_interrupt_keeps_the_file),
       cmocka_unit_test(parts_are_concatenated),
       cmocka_unit_test(a_failure_keeps_the_file),
       cmocka_unit_test(the_mode_of_a_file_remains),
