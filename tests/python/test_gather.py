@@ -145,3 +145,24 @@ def test_repeat(repeats, axis):
     numpy.testing.assert_array_equal(repeat(x, repeats), want)
     with pytest.raises(ValueError, match="out of range"):
         tf.repeat(x, 2, 5)
+
+
+@pytest.mark.parametrize("is_traced", [False, True])
+def test_policies_for_indices_out_of_range(is_traced):
+    x = tf.constant([[1.0, 2.0], [3.0, 4.0]])
+
+    def gather(indices, **kwargs):
+        call = lambda: tf.gather_nd(x, indices, bad_indices_policy="IGNORE", **kwargs)
+        return (tf.function(call) if is_traced else call)().numpy().tolist()
+
+    assert gather([[0, 1], [2, 0], [1, -1], [1, 0]]) == [2, 0, 0, 3]
+    assert gather([[1], [5]]) == [[3, 4], [0, 0]]
+    assert gather([[[1], [2]], [[0], [-1]]], batch_dims=1) == [[2, 0], [3, 0]]
+    for policy in ("", "DEFAULT", "ERROR"):
+        assert tf.gather_nd(x, [[1, 1]], bad_indices_policy=policy).numpy().tolist() == [4]
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            tf.gather_nd(x, [[2, 1]], bad_indices_policy=policy)
+    with pytest.raises(ValueError, match="no bad_indices_policy 'SKIP'"):
+        tf.gather_nd(x, [[0]], bad_indices_policy="SKIP")
+    with pytest.raises(ValueError, match="not supported for ragged gather"):
+        tf.gather_nd(tf.ragged.constant([[1], []]), [[0]], bad_indices_policy="IGNORE")

@@ -21,7 +21,11 @@ if TYPE_CHECKING:  # typing takes long to import
 
 @export("gather_nd", "manip.gather_nd")
 def gather_nd(
-    params: TensorLike, indices: TensorLike, name: str | None = None, batch_dims: int = 0
+    params: TensorLike,
+    indices: TensorLike,
+    name: str | None = None,
+    batch_dims: int = 0,
+    bad_indices_policy: str = "",
 ) -> Tensor:
     """Gathers slices of `params` by index tuples.
 
@@ -31,6 +35,8 @@ def gather_nd(
         `params`.
       batch_dims: The number of leading dimensions that `params` and `indices` share; the indices
         are those of the dimensions of `params` behind them.
+      bad_indices_policy: "", "DEFAULT" or "ERROR": indices that are out of range are errors;
+        "IGNORE": their elements are 0.
       name: A name for the operation (optional).
 
     Returns:
@@ -39,8 +45,13 @@ def gather_nd(
 
     Raises:
       TypeError: If `batch_dims` is not an int.
-      ValueError: If `batch_dims` is negative, or not less than the rank of an argument.
+      ValueError: If `batch_dims` is negative, or not less than the rank of an argument, or if there
+        is no such policy.
     """
+    if bad_indices_policy not in ("", "DEFAULT", "ERROR", "IGNORE"):
+        raise ValueError(f"gather_nd: no bad_indices_policy {bad_indices_policy!r}")
+    if bad_indices_policy == "IGNORE":
+        return _gather_where_valid(params, indices, name, batch_dims)
     if isinstance(batch_dims, int) and batch_dims == 0:
         return op("GatherNd", params, indices, name=name)
     with scope(name, "BatchGatherND"):
@@ -48,6 +59,27 @@ def gather_nd(
         params = convert_to_tensor(params, name="params")
         _check_batch_dims(batch_dims, params, indices)
         return op("GatherNd", params, _with_batch_indices(params, indices, batch_dims))
+
+
+def _gather_where_valid(params, indices, name, batch_dims):
+    """Returns gather_nd with zeros for indices that are out of range."""
+    if any(hasattr(v, "nested_row_splits") for v in (params, indices)):
+        raise ValueError("non-default bad_indices_policy not supported for ragged gather")
+    with scope(name, "GatherNd"):
+        params, indices = convert_to_tensor(params), convert_to_tensor(indices)
+        _check_batch_dims(batch_dims, params, indices)
+        count = shape_op(indices)[-1]
+        sizes = cast(op("Slice", shape_op(params), [batch_dims], [count]), indices.dtype)
+        low = op("GreaterEqual", indices, cast(0, indices.dtype))
+        is_valid = OPS["All"](op("LogicalAnd", low, op("Less", indices, sizes)), -1)
+        chosen = op("ExpandDims", is_valid, -1)
+        found = gather_nd(
+            params, op("SelectV2", chosen, indices, op("ZerosLike", indices)), None, batch_dims
+        )
+        missing = op("Sub", op("Rank", found), op("Rank", is_valid))
+        ones = op("Fill", op("ExpandDims", missing, 0), cast(1, "int32"))
+        mask = op("Reshape", is_valid, op("ConcatV2", [shape_op(is_valid), ones], 0))
+        return op("SelectV2", mask, found, op("ZerosLike", found))
 
 
 def _check_batch_dims(batch_dims, params, indices):
@@ -77,7 +109,9 @@ def _with_batch_indices(params, indices, batch_dims):
     return op("ConcatV2", [*parts, indices], -1)
 
 
-export(v2="gather_nd")(with_order(gather_nd, "params", "indices", "batch_dims", "name"))
+export(v2="gather_nd")(
+    with_order(gather_nd, "params", "indices", "batch_dims", "name", "bad_indices_policy")
+)
 
 
 def _scatter(op_name, names):
