@@ -307,3 +307,11 @@ def test_damaged_meta_files(tmp_path):
         with tf.Graph().as_default(), pytest.raises((OSError, ValueError)):
             tf.compat.v1.train.import_meta_graph(str(path))
             raise ValueError  # a prefix may be a valid message
+
+
+def test_colocation_groups_are_strings():
+    graph_def = GraphDef()
+    node = add_const(graph_def, "a", FLOAT, [], float_val=[1.0])
+    node.attr["_class"].list.i.append(3)
+    with tf.Graph().as_default(), pytest.raises(ValueError, match="'_class' of node 'a'"):
+        tf.import_graph_def(graph_def, name="")

@@ -225,6 +225,8 @@ class Importer:
             stack.enter_context(self.graph.device(node.device))
         for group in attrs.pop("_class", ()):
             group = group.decode() if isinstance(group, bytes) else group
+            if not isinstance(group, str):
+                raise ValueError(f"Attribute '_class' of node '{node.name}' has no strings.")
             if group.startswith("loc:@") and group[5:] in self.operations:
                 stack.enter_context(self.graph.colocate_with(self.operations[group[5:]]))
             elif group.startswith("loc:@") and group[5:] in self.names:

@@ -64,6 +64,17 @@ def _array(file, key):
     return strings.reshape(lengths.shape)
 
 
+class _Entries(dict):
+    """Entries of a file, where a missing one is an error of the file."""
+
+    def __missing__(self, name):
+        raise ValueError(f"The model is damaged: it has no {name!r}.")
+
+
+def _json(text):
+    return json.loads(text, object_hook=_Entries)
+
+
 class _Replayed:
     """A trace of a file. Its nodes are executed again, in a graph or eagerly."""
 
@@ -99,7 +110,7 @@ class _Replayed:
         return TensorSpec(shape, dtype, name)
 
     def _run(self, *tensors):
-        values = dict(self._captured)
+        values = _Entries(self._captured)
         values.update(zip(self._trace["inputs"], tensors))
         values.update({n: convert_to_tensor(self._variables[i]) for n, i in self._trace["reads"]})
         self._replay(self._graph_def, values)
@@ -124,11 +135,11 @@ class _Replayed:
             inputs = [
                 values[i if ":" in i else i + ":0"] for i in node.input if not i.startswith("^")
             ]
-            attrs = {
-                k: import_graph_def.attr_value(v, budget)
+            attrs = _Entries(
+                (k, import_graph_def.attr_value(v, budget))
                 for k, v in node.attr.items()
                 if not k.startswith("_")
-            }
+            )
             made = (
                 convert_to_tensor(attrs["value"], attrs["dtype"])
                 if node.op == "Const"
@@ -303,8 +314,8 @@ class Loaded(Module):
 class _Reader:
     def __init__(self, file):
         self._file, self._made = file, {}
-        self._slices = json.loads(file.metadata["object"]).get("slices", {})
-        data = json.loads(file.metadata["traces"])
+        self._slices = _json(file.metadata["object"]).get("slices", {})
+        data = _json(file.metadata["traces"])
         self.variables = _Lazy(self.variable)
         self.traces = [_Replayed(t, self.variables, file) for t in data]
 
@@ -410,7 +421,7 @@ def load(export_dir: str, tags: Any = None, options: Any = None) -> Any:
         raise OSError(f"SavedModel file does not exist at: {folder}/{FILE}")
     with errors.convert_malformed(path):
         reader = _Reader(safetensors.File(path))
-        tree = json.loads(reader._file.metadata["object"])
+        tree = _json(reader._file.metadata["object"])
         saved_tags = list(tree.get("tags", ["serve"]))
     _check_tags(folder, saved_tags, tags)
     with errors.convert_malformed(path):
