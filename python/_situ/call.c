@@ -47,7 +47,7 @@ static int find_param(const struct op_signature *signature, PyObject *key) {
 
 static int set_name(struct call *call, PyObject *value) {
   if (value == Py_None) return 0;
-  call->name = PyUnicode_Check(value) ? PyUnicode_AsUTF8(value)
+  call->name = PyUnicode_Check(value) ? convert_text(value)
                : PyBytes_Check(value) ? PyBytes_AS_STRING(value)
                                       : NULL;
   if (!call->name && !PyErr_Occurred())

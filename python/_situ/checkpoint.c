@@ -63,8 +63,8 @@ static int read_metadata(PyObject *dict, struct arrays *out) {
   }
   while (PyDict_Next(dict, &at, &key, &value)) {
     situ_metadata *pair = &out->metadata[out->n_metadata++];
-    pair->key = PyUnicode_AsUTF8(key);
-    pair->value = PyUnicode_AsUTF8(value);
+    pair->key = convert_text(key);
+    pair->value = convert_text(value);
     if (!pair->key || !pair->value) return -1;
   }
   return 0;

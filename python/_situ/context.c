@@ -81,7 +81,7 @@ static PyObject *current_device(PyObject *self, PyObject *none) {
 
 static PyObject *swap_device(PyObject *self, PyObject *device) {
   (void)self;
-  const char *text = PyUnicode_AsUTF8(device);
+  const char *text = convert_text(device);
   if (!text) return NULL;
   if (strlen(text) >= sizeof here.device)
     return PyErr_Format(PyExc_ValueError, "The name of a device is too long: %R", device);

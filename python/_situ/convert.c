@@ -6,6 +6,14 @@
 
 #include "situ_python.h"
 
+const char *convert_text(PyObject *text) {
+  Py_ssize_t length = 0;
+  const char *utf8 = PyUnicode_AsUTF8AndSize(text, &length);
+  if (!utf8 || strlen(utf8) == (size_t)length) return utf8;
+  PyErr_Format(PyExc_ValueError, "%R contains a null character.", text);
+  return NULL;
+}
+
 enum kind {
   KIND_NONE,
   KIND_BOOL,

@@ -39,7 +39,7 @@ static PyObject *configure(PyObject *self, PyObject *dict) {
 
 static PyObject *memory_info(PyObject *self, PyObject *name) {
   (void)self;
-  const char *text = PyUnicode_AsUTF8(name);
+  const char *text = convert_text(name);
   int number = 0;
   situ_memory_info info = {0};
   if (!text) return NULL;
@@ -54,7 +54,7 @@ static PyObject *memory_info(PyObject *self, PyObject *name) {
 
 static PyObject *reset_peak(PyObject *self, PyObject *name) {
   (void)self;
-  const char *text = PyUnicode_AsUTF8(name);
+  const char *text = convert_text(name);
   int number = 0;
   if (!text) return NULL;
   situ_status status = situ_devices_find(text, &number);

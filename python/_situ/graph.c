@@ -93,7 +93,7 @@ int graph_enter_device(struct graph_object *graph, const char *op, PyObject *nam
   if (!graph->functions) return 0;
   PyObject *device = PyObject_CallFunction(hooks.device_function, "OsOO", graph, op, name,
                                            inputs ? inputs : Py_None);
-  const char *text = device ? PyUnicode_AsUTF8(device) : NULL;
+  const char *text = device ? convert_text(device) : NULL;
   if (text) situ_device_push_exact(graph->graph, text);
   Py_XDECREF(device);
   return text ? 0 : -1;
@@ -185,7 +185,7 @@ static PyObject *constant(PyObject *self, PyObject *args) {
 }
 
 static PyObject *push_device(PyObject *self, PyObject *device) {
-  const char *text = device == Py_None ? NULL : PyUnicode_AsUTF8(device);
+  const char *text = device == Py_None ? NULL : convert_text(device);
   if (device != Py_None && !text) return NULL;
   situ_device_push(((struct graph_object *)self)->graph, text);
   Py_RETURN_NONE;
@@ -238,7 +238,7 @@ static PyObject *push_no_colocation(PyObject *self, PyObject *none) {
 }
 
 static PyObject *name_colocation(PyObject *self, PyObject *name) {
-  const char *text = name == Py_None ? NULL : PyUnicode_AsUTF8(name);
+  const char *text = name == Py_None ? NULL : convert_text(name);
   if (name != Py_None && !text) return NULL;
   situ_colocate_name(((struct graph_object *)self)->graph, text);
   Py_RETURN_NONE;
@@ -259,8 +259,10 @@ static PyObject *use_thread_scopes(PyObject *self, PyObject *unused) {
 /* Returns the operation with a name, or None. */
 static PyObject *find(PyObject *self, PyObject *name) {
   struct graph_object *graph = (struct graph_object *)self;
-  const char *text = PyUnicode_AsUTF8(name);
+  Py_ssize_t length = 0;
+  const char *text = PyUnicode_AsUTF8AndSize(name, &length);
   if (!text) return NULL;
+  if (strlen(text) != (size_t)length) Py_RETURN_NONE; /* no name contains a null character */
   const situ_value value = situ_graph_find(graph->graph, text);
   if (value.node < 0) Py_RETURN_NONE;
   return Py_XNewRef((PyObject *)operation_of(graph, value.node));
@@ -427,7 +429,7 @@ static PyObject *get_scope(PyObject *self, void *closure) {
 static int set_scope(PyObject *object, PyObject *scope, void *closure) {
   (void)closure;
   situ_graph *graph = ((struct graph_object *)object)->graph;
-  const char *text = scope ? PyUnicode_AsUTF8(scope) : NULL;
+  const char *text = scope ? convert_text(scope) : NULL;
   if (!text) return -1;
   if (*situ_name_scope(graph)) situ_name_pop(graph);
   if (*text) situ_name_push(graph, text);

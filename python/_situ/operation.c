@@ -159,7 +159,7 @@ static PyObject *fill_node_def(PyObject *self, PyObject *message) {
 }
 
 static PyObject *set_device(PyObject *self, PyObject *device) {
-  const char *text = PyUnicode_AsUTF8(device);
+  const char *text = convert_text(device);
   if (!text) return NULL;
   const situ_status status =
       situ_device_set(operation_native((struct operation_object *)self), text);

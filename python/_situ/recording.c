@@ -46,7 +46,7 @@ static PyObject *records(PyObject *self, PyObject *none) {
 }
 
 static PyObject *write_file(PyObject *self, PyObject *path) {
-  const char *name = PyUnicode_AsUTF8(path);
+  const char *name = convert_text(path);
   if (!name) return NULL;
   char *text = NULL;
   size_t length = 0;

@@ -168,6 +168,10 @@ static inline bool types_is_complex(situ_type type) {
   return type == SITU_COMPLEX64 || type == SITU_COMPLEX128;
 }
 
+/* convert.c: returns the text of a str for a C string; NULL with an exception, also if it contains
+ * a null character, where the C string would end. */
+const char *convert_text(PyObject *text);
+
 /* convert.c: converts a Python value (not a tensor) to a tensor in host memory; NULL with an
  * exception. SITU_NO_TYPE: infers the type as TensorFlow does. */
 situ_tensor *convert_value(PyObject *value, situ_type type);
