@@ -98,7 +98,7 @@ PROGRAM = """
             run()
             ended.set()
             thread.join()
-            print("not interrupted")
+            print(0, 0)  # it ended before the signal: the machine is fast
         except KeyboardInterrupt:
             print(*(b - a for a, b in zip(sent[0], used())))
 
