@@ -60,7 +60,8 @@ KERNEL(matrix_solve, IN(T, a), IN(T, b), OUT(T, work), OUT(T, x), SIZE(size), SI
     work[m + k] = adjoint ? CONJ(a[m + k % size * size + k / size]) : a[m + k];
   for (i64 k = 0; k < size * sides; k++)
     x[v + k] = identity ? NUMBER(k / size == k % size) : b[v + k];
-  for (i64 c = 0; c < size && !INTERRUPTED; c++) {
+  for (i64 c = 0; c < size; c++) {
+    if (INTERRUPTED) break;
     i64 pivot = c;
     for (i64 r = c + 1; r < size; r++)
       if (SIZE_OF(work[m + r * size + c]) > SIZE_OF(work[m + pivot * size + c])) pivot = r;
@@ -98,7 +99,8 @@ KERNEL(matrix_determinant, IN(T, a), OUT(T, work), OUT(T, y), SIZE(size), SIZE(n
   const i64 m = i * size * size;
   T product = NUMBER(1);
   for (i64 k = 0; k < size * size; k++) work[m + k] = a[m + k];
-  for (i64 c = 0; c < size && SIZE_OF(product) != 0 && !INTERRUPTED; c++) {
+  for (i64 c = 0; c < size && SIZE_OF(product) != 0; c++) {
+    if (INTERRUPTED) break;
     i64 pivot = c;
     for (i64 r = c + 1; r < size; r++)
       if (SIZE_OF(work[m + r * size + c]) > SIZE_OF(work[m + pivot * size + c])) pivot = r;
@@ -126,7 +128,8 @@ KERNEL(matrix_cholesky, IN(T, a), OUT(T, y), SIZE(size), SIZE(n)) {
   const i64 m = i * size * size;
   for (i64 r = 0; r < size; r++)
     for (i64 c = r; c < size; c++) y[m + r * size + c] = CONJ(a[m + c * size + r]);
-  for (i64 c = 0; c < size && !INTERRUPTED; c++) {
+  for (i64 c = 0; c < size; c++) {
+    if (INTERRUPTED) break;
     const PART pivot = REAL_PART(y[m + c * size + c]);
     if (!(pivot > 0)) FAIL(NOT_POSITIVE, 0, 0, 0);
     const T root = NUMBER(sqrt(pivot));
@@ -161,7 +164,8 @@ KERNEL(triangular_solve, IN(T, a), IN(T, b), OUT(T, x), SIZE(size), SIZE(sides),
   }
   const i64 w = i * size * sides;
   const bool down = (lower != 0) != (adjoint != 0);
-  for (i64 step = 0; step < size && !INTERRUPTED; step++) {
+  for (i64 step = 0; step < size; step++) {
+    if (INTERRUPTED) break;
     const i64 r = down ? step : size - 1 - step;
     for (i64 k = 0; k < sides; k++) x[w + r * sides + k] = b[v + r * sides + k];
     for (i64 done = 0; done < step; done++) {

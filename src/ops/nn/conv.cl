@@ -80,7 +80,8 @@ KERNEL(conv_filter, IN(T, x), IN(T, dy), OUT(T, df), OUT(T, space), SIZES(dim), 
   const i64 r = tap / dim[4], k = tap % dim[4];
   C sum = 0;
   for (i64 image = 0; image < dim[7]; image++)
-    for (i64 row = 0; row < dim[0] && !INTERRUPTED; row++) {
+    for (i64 row = 0; row < dim[0]; row++) {
+      if (INTERRUPTED) break;
       const i64 h = row * place[2] - place[4] + r * place[6];
       for (i64 col = 0; col < dim[1] && h >= 0 && h < place[0]; col++) {
         const i64 w = col * place[3] - place[5] + k * place[7];
@@ -176,7 +177,8 @@ RANGE(depthwise_filter, IN(T, x), IN(T, dy), OUT(T, df), OUT(T, space), SIZES(di
     count = count < ROOM ? count : ROOM;
     for (i64 j = 0; j < count; j++) sum[j] = 0;
     for (i64 image = 0; image < dim[7]; image++)
-      for (i64 row = 0; row < dim[0] && !INTERRUPTED; row++) {
+      for (i64 row = 0; row < dim[0]; row++) {
+        if (INTERRUPTED) break;
         const i64 h = row * place[2] - place[4] + r * place[6];
         for (i64 col = 0; col < dim[1] && h >= 0 && h < place[0]; col++) {
           const i64 w = col * place[3] - place[5] + k * place[7];
