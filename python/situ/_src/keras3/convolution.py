@@ -81,7 +81,19 @@ def average_pool(
     padding: str = "valid",
     data_format: Any = None,
 ):
-    """Average pooling over 1 to 3 spatial axes; see max_pool."""
+    """Average pooling over 1 to 3 spatial axes; padding does not count.
+
+    Args:
+      inputs: Tensor.
+      pool_size: Size of a window, one number or one per axis.
+      strides: Distance of windows; default: pool_size.
+      padding: "valid" or "same".
+      data_format: "channels_last" or "channels_first"; default:
+        `keras.config.image_data_format()`.
+
+    Raises:
+      ValueError: If the data_format is unknown.
+    """
     return _pool("AVG", inputs, pool_size, strides, padding, data_format)
 
 
@@ -112,7 +124,17 @@ def adaptive_average_pool(inputs: Any, output_size: Any, data_format: Any = None
 
 @_op
 def adaptive_max_pool(inputs: Any, output_size: Any, data_format: Any = None):
-    """Max pooling to an output size; see adaptive_average_pool."""
+    """Max pooling to an output size.
+
+    Args:
+      inputs: Tensor with known spatial sizes.
+      output_size: Spatial size of the output, one number or one per axis.
+      data_format: "channels_last" or "channels_first"; default:
+        `keras.config.image_data_format()`.
+
+    Raises:
+      ValueError: If the data_format is unknown.
+    """
     return _adaptive(tf.reduce_max, inputs, output_size, data_format)
 
 
@@ -160,10 +182,19 @@ def depthwise_conv(
     data_format: Any = None,
     dilation_rate: Any = 1,
 ):
-    """Convolution of each channel with its own kernels, over 1 or 2 spatial axes; see conv.
+    """Convolution of each channel with its own kernels, over 1 or 2 spatial axes.
+
+    Args:
+      inputs: Tensor.
+      kernel: Tensor of shape [*spatial, input channels, output channels per input channel].
+      strides: One number or one per axis; the largest is used for all.
+      padding: "valid" or "same".
+      data_format: "channels_last" or "channels_first"; default:
+        `keras.config.image_data_format()`.
+      dilation_rate: One number or one per axis.
 
     Raises:
-      ValueError: If there are more than 2 spatial axes.
+      ValueError: If there are more than 2 spatial axes or the data_format is unknown.
     """
     inputs, kernel = promoted(inputs, kernel)
     x, first, spatial = _with_channels_last(inputs, data_format)
@@ -188,7 +219,21 @@ def separable_conv(
     data_format: Any = None,
     dilation_rate: Any = 1,
 ):
-    """Depthwise convolution followed by one of size 1; see conv."""
+    """Depthwise convolution followed by one of size 1.
+
+    Args:
+      inputs: Tensor with 1 or 2 spatial axes.
+      depthwise_kernel: Tensor of shape [*spatial, input channels, channels per input channel].
+      pointwise_kernel: Tensor of shape [*ones, depthwise channels, output channels].
+      strides: One number or one per axis; the largest is used for all.
+      padding: "valid" or "same".
+      data_format: "channels_last" or "channels_first"; default:
+        `keras.config.image_data_format()`.
+      dilation_rate: One number or one per axis, of the depthwise convolution.
+
+    Raises:
+      ValueError: If there are more than 2 spatial axes or the data_format is unknown.
+    """
     x = depthwise_conv(inputs, depthwise_kernel, strides, padding, data_format, dilation_rate)
     return conv(x, pointwise_kernel, 1, "valid", data_format, 1)
 
@@ -244,7 +289,17 @@ def _blocks(x, size, first):
 
 @_op
 def depth_to_space(x: Any, block_size: int, data_format: str = "channels_last"):
-    """Moves channels to blocks of the spatial axes."""
+    """Moves channels to blocks of the spatial axes.
+
+    Args:
+      x: Tensor of rank 4 with a number of channels divisible by block_size * block_size.
+      block_size: Height and width of a block.
+      data_format: "channels_last" or "channels_first"; None:
+        `keras.config.image_data_format()`.
+
+    Raises:
+      ValueError: If the data_format is unknown.
+    """
     first = _format(data_format, 4)
     x, (n, h, w, c), b = _blocks(tensor(x), block_size, first)
     y = tf.reshape(x, [n, h, w, b, b, c // (b * b)])
@@ -254,7 +309,17 @@ def depth_to_space(x: Any, block_size: int, data_format: str = "channels_last"):
 
 @_op
 def space_to_depth(x: Any, block_size: int, data_format: str = "channels_last"):
-    """Moves blocks of the spatial axes to channels."""
+    """Moves blocks of the spatial axes to channels.
+
+    Args:
+      x: Tensor of rank 4 with a height and a width divisible by block_size.
+      block_size: Height and width of a block.
+      data_format: "channels_last" or "channels_first"; None:
+        `keras.config.image_data_format()`.
+
+    Raises:
+      ValueError: If the data_format is unknown.
+    """
     first = _format(data_format, 4)
     x, (n, h, w, c), b = _blocks(tensor(x), block_size, first)
     y = tf.reshape(x, [n, h // b, b, w // b, b, c])

@@ -20,13 +20,29 @@ _op = operation("core")
 
 @_op
 def cast(x: Any, dtype: Any):
-    """Converts to a type."""
+    """Converts to a type.
+
+    Args:
+      x: Array, number or tensor.
+      dtype: Type of the result; None: `keras.config.floatx()`.
+
+    Raises:
+      ValueError: If dtype is not a known type.
+    """
     return tf.cast(tensor(x), standardize_dtype(dtype))
 
 
 @_op
 def saturate_cast(x: Any, dtype: Any):
-    """Converts to a type; values outside of its range become its limits."""
+    """Converts to a type; values outside of its range become its limits.
+
+    Args:
+      x: Array, number or tensor.
+      dtype: Type of the result; None: `keras.config.floatx()`.
+
+    Raises:
+      ValueError: If dtype is not a known type.
+    """
     return tf.saturate_cast(tensor(x), standardize_dtype(dtype))
 
 
@@ -87,7 +103,11 @@ def dtype(x: Any) -> str:
 
 @_op
 def stop_gradient(variable: Any):
-    """Returns a tensor through which no gradient flows."""
+    """Returns a tensor through which no gradient flows.
+
+    Args:
+      variable: Tensor or variable, whose value is the result.
+    """
     return tf.stop_gradient(tensor(variable))
 
 
@@ -270,7 +290,12 @@ def _rows(xs, length=None):
 
 @_op
 def vectorized_map(function: Any, elements: Any):
-    """Calls a function on each element of the first axis; see map."""
+    """Calls a function on each element of the first axis and stacks the results.
+
+    Args:
+      function: Function of one element that returns a tensor or a structure of them.
+      elements: Tensor, or a structure of tensors with first axes of one size.
+    """
     if context.is_symbolic(elements) or any(
         tensor(x).shape.as_list()[0] is None for x in nest.flatten(elements)
     ):

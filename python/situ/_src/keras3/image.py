@@ -189,7 +189,22 @@ def crop_images(
     target_width: Any = None,
     data_format: Any = None,
 ):
-    """Crops images; of each direction two of three arguments are given. See pad_images."""
+    """Crops images; of each direction two of three arguments are given.
+
+    Args:
+      images: Image or batch of images.
+      top_cropping: Rows to remove above.
+      left_cropping: Columns to remove on the left.
+      bottom_cropping: Rows to remove below.
+      right_cropping: Columns to remove on the right.
+      target_height: Height of the result.
+      target_width: Width of the result.
+      data_format: "channels_last" or "channels_first"; default:
+        `keras.config.image_data_format()`.
+
+    Raises:
+      ValueError: If the rank is not 3 or 4, or not two arguments of a direction are given.
+    """
     _check_rank(images)
     x, back = _channels_last(images, data_format)
     height, width = sizes(x)[-3:-1]
@@ -200,21 +215,39 @@ def crop_images(
 
 @_op
 def rgb_to_grayscale(images: Any, data_format: Any = None):
-    """Converts RGB images to one channel."""
+    """Converts RGB images to one channel of the same type.
+
+    Args:
+      images: Image or batch of images with 3 channels.
+      data_format: "channels_last" or "channels_first"; default:
+        `keras.config.image_data_format()`.
+    """
     x, back = _channels_last(images, data_format)
     return back(tf.cast(tf.image.rgb_to_grayscale(x), x.dtype))
 
 
 @_op
 def rgb_to_hsv(images: Any, data_format: Any = None):
-    """Converts RGB images in [0, 1] to hue, saturation and value."""
+    """Converts RGB images in [0, 1] to hue, saturation and value.
+
+    Args:
+      images: Image or batch of images with 3 channels, of a floating-point type.
+      data_format: "channels_last" or "channels_first"; default:
+        `keras.config.image_data_format()`.
+    """
     x, back = _channels_last(images, data_format)
     return back(tf.image.rgb_to_hsv(x))
 
 
 @_op
 def hsv_to_rgb(images: Any, data_format: Any = None):
-    """Converts images of hue, saturation and value to RGB in [0, 1]."""
+    """Converts images of hue, saturation and value to RGB in [0, 1].
+
+    Args:
+      images: Image or batch of images with 3 channels in [0, 1], of a floating-point type.
+      data_format: "channels_last" or "channels_first"; default:
+        `keras.config.image_data_format()`.
+    """
     x, back = _channels_last(images, data_format)
     return back(tf.image.hsv_to_rgb(x))
 

@@ -231,7 +231,13 @@ def vander(x: Any, N: int | None = None, increasing: bool = False):
 
 @_op
 def reshape(x: Any, newshape: Any):
-    """Returns a tensor with another shape; a size of -1 is computed."""
+    """Returns a tensor with another shape.
+
+    Args:
+      x: Tensor.
+      newshape: List of sizes, or one integer for a vector; one size may be -1 or None: it is
+        computed from the others.
+    """
     newshape = [newshape] if isinstance(newshape, int) else _shape(newshape)
     if isinstance(newshape, list) and builtins.any(n is None for n in newshape):
         newshape = [-1 if n is None else n for n in newshape]
@@ -240,7 +246,11 @@ def reshape(x: Any, newshape: Any):
 
 @_op
 def ravel(x: Any):
-    """Returns the elements as a vector."""
+    """Returns the elements as a vector.
+
+    Args:
+      x: Tensor of any shape, read row by row.
+    """
     return tf.reshape(tensor(x), [-1])
 
 
@@ -286,13 +296,24 @@ def squeeze(x: Any, axis: Any = None):
 
 @_op
 def transpose(x: Any, axes: Any = None):
-    """Permutes axes; default: reverses them."""
+    """Permutes axes.
+
+    Args:
+      x: Tensor.
+      axes: For each axis of the result, the axis of x; default: all in reverse order.
+    """
     return tf.transpose(tensor(x), axes)
 
 
 @_op
 def swapaxes(x: Any, axis1: int, axis2: int):
-    """Swaps two axes."""
+    """Swaps two axes.
+
+    Args:
+      x: Tensor.
+      axis1: First axis; negative numbers count from the end.
+      axis2: Second axis, likewise.
+    """
     x = tensor(x)
     order = list(range(operands.rank(x)))
     order[axis1], order[axis2] = order[axis2], order[axis1]
@@ -319,7 +340,12 @@ def moveaxis(x: Any, source: Any, destination: Any):
 
 @_op
 def broadcast_to(x: Any, shape: Any):
-    """Repeats a tensor along axes of size 1 to a shape."""
+    """Repeats a tensor along axes of size 1 to a shape.
+
+    Args:
+      x: Tensor.
+      shape: List of sizes; axes that x lacks are added in front.
+    """
     return tf.broadcast_to(tensor(x), _shape(shape))
 
 
@@ -369,7 +395,13 @@ def rot90(array: Any, k: int = 1, axes: Any = (0, 1)):
 
 @_op
 def roll(x: Any, shift: Any, axis: Any = None):
-    """Rolls elements along axes; default: the flattened tensor."""
+    """Rolls elements along axes; those that leave at one end enter at the other.
+
+    Args:
+      x: Tensor.
+      shift: Number of positions, towards higher indices if positive; one per axis of a list.
+      axis: Axis, or a list of axes; default: the flattened tensor, whose shape is restored.
+    """
     x = tensor(x)
     if axis is None:
         return tf.reshape(tf.roll(tf.reshape(x, [-1]), shift, 0), tf.shape(x))
@@ -434,13 +466,24 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = N
 
 @_op
 def concatenate(xs: Any, axis: int = 0):
-    """Joins tensors along an axis."""
+    """Joins tensors along an axis.
+
+    Args:
+      xs: List of tensors of equal sizes on the other axes; they are promoted to a common type.
+      axis: Axis.
+    """
     return tf.concat(promoted(*xs), axis)
 
 
 @_op
 def append(x1: Any, x2: Any, axis: Any = None):
-    """Joins two tensors along an axis; default: both flattened."""
+    """Joins two tensors along an axis.
+
+    Args:
+      x1: Tensor.
+      x2: Tensor to add after x1, of equal sizes on the other axes.
+      axis: Axis; default: both are flattened.
+    """
     x1, x2 = promoted(x1, x2)
     if axis is None:
         return tf.concat([tf.reshape(x1, [-1]), tf.reshape(x2, [-1])], 0)
@@ -449,7 +492,12 @@ def append(x1: Any, x2: Any, axis: Any = None):
 
 @_op
 def stack(x: Any, axis: int = 0):
-    """Joins tensors along a new axis."""
+    """Joins tensors along a new axis.
+
+    Args:
+      x: List of tensors of one shape; they are promoted to a common type.
+      axis: Position of the new axis in the result.
+    """
     return tf.stack(promoted(*x), axis)
 
 
@@ -462,20 +510,32 @@ def _at_least(x, ndim):
 
 @_op
 def hstack(xs: Any):
-    """Joins tensors along the second axis; vectors along the first."""
+    """Joins tensors along the second axis; vectors along the first.
+
+    Args:
+      xs: List of tensors; scalars become vectors.
+    """
     xs = promoted(*[_at_least(x, 1) for x in xs])
     return tf.concat(xs, 0 if operands.rank(xs[0]) == 1 else 1)
 
 
 @_op
 def vstack(xs: Any):
-    """Joins tensors along the first axis; vectors become rows."""
+    """Joins tensors along the first axis.
+
+    Args:
+      xs: List of tensors; scalars and vectors become matrices of one row.
+    """
     return tf.concat(promoted(*[_at_least(x, 2) for x in xs]), 0)
 
 
 @_op
 def dstack(xs: Any):
-    """Joins tensors along the third axis."""
+    """Joins tensors along the third axis.
+
+    Args:
+      xs: List of tensors; vectors of n elements become [1, n, 1], matrices [m, n] become [m, n, 1].
+    """
     return tf.concat(promoted(*[_at_least(x, 3) for x in xs]), 2)
 
 
@@ -540,13 +600,21 @@ def dsplit(x: Any, indices_or_sections: Any):
 
 @_op
 def copy(x: Any):
-    """Returns a copy."""
+    """Returns a copy.
+
+    Args:
+      x: Array, number or tensor.
+    """
     return tf.identity(tensor(x))
 
 
 @_op
 def ndim(x: Any):
-    """Returns the number of axes."""
+    """Returns the number of axes.
+
+    Args:
+      x: Array, number or tensor.
+    """
     return operands.rank(x)
 
 
@@ -578,7 +646,12 @@ def _diagonal_matrix(x, k):
 
 @_op
 def diagflat(x: Any, k: int = 0):
-    """Returns a matrix with the flattened elements on a diagonal."""
+    """Returns a matrix with the flattened elements on a diagonal.
+
+    Args:
+      x: Tensor of any shape.
+      k: Index of the diagonal: 0 is the main one, positive ones are above it.
+    """
     return _diagonal_matrix(tf.reshape(tensor(x), [-1]), k)
 
 
@@ -608,13 +681,23 @@ def _triangle(x, keep):
 
 @_op
 def tril(x: Any, k: int = 0):
-    """Returns the lower triangle; elements above diagonal k are 0."""
+    """Returns the lower triangle; elements above diagonal k are 0.
+
+    Args:
+      x: Tensor with matrices in its last two axes.
+      k: Index of the diagonal: 0 is the main one, positive ones are above it.
+    """
     return _triangle(x, lambda row, column: column - row <= k)
 
 
 @_op
 def triu(x: Any, k: int = 0):
-    """Returns the upper triangle; elements below diagonal k are 0."""
+    """Returns the upper triangle; elements below diagonal k are 0.
+
+    Args:
+      x: Tensor with matrices in its last two axes.
+      k: Index of the diagonal: 0 is the main one, positive ones are above it.
+    """
     return _triangle(x, lambda row, column: column - row >= k)
 
 
@@ -623,7 +706,12 @@ def triu(x: Any, k: int = 0):
 
 @_op
 def get_item(x: Any, key: Any):
-    """Returns x[key]."""
+    """Returns x[key].
+
+    Args:
+      x: Tensor.
+      key: Integer, slice, `...` or None, or a tuple or list of them, one per axis.
+    """
     return tensor(x)[key if not isinstance(key, list) else tuple(key)]
 
 

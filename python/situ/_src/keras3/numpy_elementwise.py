@@ -352,7 +352,15 @@ def isclose(x1: Any, x2: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: b
 
 @_op
 def allclose(x1: Any, x2: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False):
-    """Whether all elements are equal within a tolerance; see isclose."""
+    """Whether all elements are equal within a tolerance.
+
+    Args:
+      x1: Tensor.
+      x2: Tensor.
+      rtol: Tolerance relative to x2.
+      atol: Absolute tolerance.
+      equal_nan: Whether two NaNs are equal.
+    """
     return tf.reduce_all(isclose(x1, x2, rtol, atol, equal_nan))
 
 
@@ -437,7 +445,11 @@ def select(condlist: Any, choicelist: Any, default: Any = 0):
 
 @_op
 def i0(x: Any):
-    """Modified Bessel function of the first kind, order 0."""
+    """Modified Bessel function of the first kind, order 0.
+
+    Args:
+      x: Tensor; integers become floating-point numbers.
+    """
     x = tf.abs(floating(x))
     return tf.where(x < 3.75, _i0_small(tf.minimum(x, 3.75)), _i0_large(tf.maximum(x, 3.75)))
 
@@ -466,7 +478,11 @@ def _i0_large(x):
 
 @_op
 def angle(x: Any):
-    """Angle of complex numbers: 0 or pi for real ones."""
+    """Angle of complex numbers: 0 or pi for real ones.
+
+    Args:
+      x: Tensor of real numbers; integers become floating-point numbers.
+    """
     x = floating(x)
     return tf.where(x < 0, tf.cast(math.pi, x.dtype), tf.zeros_like(x))
 
@@ -499,25 +515,41 @@ def _window(compute):
 
 @_op
 def bartlett(x: Any):
-    """Bartlett (triangular) window of a length."""
+    """Bartlett (triangular) window of a length, as a float32 vector.
+
+    Args:
+      x: Number of elements.
+    """
     return _window(numpy.bartlett)(x)
 
 
 @_op
 def blackman(x: Any):
-    """Blackman window of a length."""
+    """Blackman window of a length, as a float32 vector.
+
+    Args:
+      x: Number of elements.
+    """
     return _window(numpy.blackman)(x)
 
 
 @_op
 def hamming(x: Any):
-    """Hamming window of a length."""
+    """Hamming window of a length, as a float32 vector.
+
+    Args:
+      x: Number of elements.
+    """
     return _window(numpy.hamming)(x)
 
 
 @_op
 def hanning(x: Any):
-    """Hann window of a length."""
+    """Hann window of a length, as a float32 vector.
+
+    Args:
+      x: Number of elements.
+    """
     return _window(numpy.hanning)(x)
 
 

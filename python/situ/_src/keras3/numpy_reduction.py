@@ -38,7 +38,11 @@ def _bool(x):
 
 
 def countable(x):
-    """Returns a tensor for sums and products: small integers and bools become 32 bits."""
+    """Returns a tensor for sums and products: small integers and bools become 32 bits.
+
+    Args:
+      x: Array, number or tensor.
+    """
     x = tensor(x)
     name = x.dtype.name
     if name in ("bool", "int8", "int16"):
@@ -328,7 +332,18 @@ def _without_nan(x, axis):
 
 @_op
 def nanquantile(x: Any, q: Any, axis: Any = None, method: str = "linear", keepdims: bool = False):
-    """Quantiles, ignoring NaN; see quantile. q must be one number."""
+    """Quantiles, ignoring NaN.
+
+    Args:
+      x: Tensor; where all elements to reduce are NaN, the result is NaN.
+      q: Probability or probabilities in [0, 1]; the axes of q come first in the result.
+      axis: Axis, or axes, to reduce; default: all.
+      method: "linear", "lower", "higher", "midpoint" or "nearest".
+      keepdims: Whether reduced axes stay, with size 1.
+
+    Raises:
+      ValueError: If the method is unknown or an axis is out of range.
+    """
     x = floating(x)
     q = tensor(q, x.dtype)
     if operands.rank(q):
@@ -347,19 +362,50 @@ def nanquantile(x: Any, q: Any, axis: Any = None, method: str = "linear", keepdi
 
 @_op
 def nanpercentile(x: Any, q: Any, axis: Any = None, method: str = "linear", keepdims: bool = False):
-    """Percentiles, ignoring NaN; see quantile."""
+    """Percentiles, ignoring NaN: quantiles of q / 100.
+
+    Args:
+      x: Tensor; where all elements to reduce are NaN, the result is NaN.
+      q: Percentage or percentages in [0, 100]; the axes of q come first in the result.
+      axis: Axis, or axes, to reduce; default: all.
+      method: "linear", "lower", "higher", "midpoint" or "nearest".
+      keepdims: Whether reduced axes stay, with size 1.
+
+    Raises:
+      ValueError: If the method is unknown or an axis is out of range.
+    """
     return nanquantile(x, tensor(q, "float32") / 100.0, axis, method, keepdims)
 
 
 @_op
 def nanmedian(x: Any, axis: Any = None, keepdims: bool = False):
-    """Median, ignoring NaN; see median."""
+    """Median, ignoring NaN.
+
+    Args:
+      x: Tensor; where all elements to reduce are NaN, the result is NaN.
+      axis: Axis, or axes, to reduce; default: all.
+      keepdims: Whether reduced axes stay, with size 1.
+
+    Raises:
+      ValueError: If an axis is out of range.
+    """
     return nanquantile(x, 0.5, axis, "linear", keepdims)
 
 
 @_op
 def percentile(x: Any, q: Any, axis: Any = None, method: str = "linear", keepdims: bool = False):
-    """Percentiles: quantiles of q / 100; see quantile."""
+    """Percentiles: quantiles of q / 100.
+
+    Args:
+      x: Tensor; where an element to reduce is NaN, the result is NaN.
+      q: Percentage or percentages in [0, 100]; the axes of q come first in the result.
+      axis: Axis, or axes, to reduce; default: all.
+      method: "linear", "lower", "higher", "midpoint" or "nearest".
+      keepdims: Whether reduced axes stay, with size 1.
+
+    Raises:
+      ValueError: If the method is unknown or an axis is out of range.
+    """
     return quantile(x, tensor(q, "float32") / 100.0, axis, method, keepdims)
 
 
@@ -460,7 +506,14 @@ def diff(a: Any, n: int = 1, axis: int = -1):
 
 @_op
 def corrcoef(x: Any):
-    """Correlation coefficients of rows."""
+    """Correlation coefficients of rows.
+
+    Args:
+      x: Matrix whose rows are variables and whose columns are observations, or a vector: one row.
+
+    Returns:
+      Matrix of the coefficients of all pairs of rows; a scalar if there is one row.
+    """
     x = floating(x)
     x = tf.reshape(x, [1, -1]) if operands.rank(x) == 1 else x
     x = x - tf.reduce_mean(x, -1, keepdims=True)
@@ -517,5 +570,9 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, sparse: bool = Fal
 
 
 def dtype_name(value):
-    """Returns the type of weights: at least int32."""
+    """Returns the type of weights: at least int32.
+
+    Args:
+      value: Array, number or tensor.
+    """
     return result_type(standardize_dtype(tensor(value).dtype), "int32")

@@ -17,7 +17,12 @@ _op = operation("numpy", "numpy")
 
 @_op
 def sort(x: Any, axis: Any = -1):
-    """Returns the elements in ascending order along an axis; None: flattened."""
+    """Returns the elements in ascending order along an axis.
+
+    Args:
+      x: Tensor; False is below True.
+      axis: Axis; None: the flattened tensor.
+    """
     x = tensor(x)
     x, axis = (tf.reshape(x, [-1]), -1) if axis is None else (x, axis)
     if x.dtype.name == "bool":
@@ -27,7 +32,12 @@ def sort(x: Any, axis: Any = -1):
 
 @_op
 def argsort(x: Any, axis: Any = -1):
-    """Returns the indices that sort a tensor along an axis; None: flattened."""
+    """Returns the indices that sort a tensor along an axis; equal elements keep their order.
+
+    Args:
+      x: Tensor; False is below True.
+      axis: Axis; None: the flattened tensor.
+    """
     x = tensor(x)
     x = tf.cast(x, "int32") if x.dtype.name == "bool" else x
     x, axis = (tf.reshape(x, [-1]), -1) if axis is None else (x, axis)
@@ -36,14 +46,27 @@ def argsort(x: Any, axis: Any = -1):
 
 @_op
 def argpartition(x: Any, kth: int, axis: int = -1):
-    """Returns indices with those of the kth smallest elements first; here fully sorted."""
+    """Returns indices with those of the kth smallest elements first; here fully sorted.
+
+    Args:
+      x: Tensor.
+      kth: Position that separates smaller from larger elements; has no effect on the result.
+      axis: Axis; None: the flattened tensor.
+    """
     del kth  # a sorted order is partitioned at any position
     return argsort(x, axis)
 
 
 @_op
 def nonzero(x: Any):
-    """Returns the coordinates of elements that are not 0, one tensor per axis."""
+    """Returns the coordinates of elements that are not 0, one tensor per axis.
+
+    Args:
+      x: Tensor of rank 1 or more.
+
+    Returns:
+      Tuple of int32 vectors of one length.
+    """
     x = tensor(x)
     found = tf.where(tf.not_equal(x, tf.zeros_like(x)) if x.dtype.name != "bool" else x)
     return builtins.tuple(
@@ -168,7 +191,12 @@ def _back(result, name):
 
 @_op
 def matmul(x1: Any, x2: Any):
-    """Matrix product; vectors are rows on the left and columns on the right."""
+    """Matrix product; vectors are rows on the left and columns on the right.
+
+    Args:
+      x1: Tensor of rank 1 or more; axes before the last two are a batch, which is broadcast.
+      x2: Tensor of rank 1 or more, likewise; its rows match the columns of x1.
+    """
     (x1, x2), name = _numbers(x1, x2)
     left, right = operands.rank(x1) == 1, operands.rank(x2) == 1
     x1 = x1[None, :] if left else x1
@@ -180,7 +208,12 @@ def matmul(x1: Any, x2: Any):
 
 @_op
 def dot(x1: Any, x2: Any):
-    """Product over the last axis of x1 and the second to last of x2."""
+    """Product over the last axis of x1 and the second to last of x2.
+
+    Args:
+      x1: Tensor; a scalar is multiplied with each element of x2.
+      x2: Tensor; of a vector the only axis is summed over, a scalar is multiplied with x1.
+    """
     (x1, x2), name = _numbers(x1, x2)
     if operands.rank(x1) == 0 or operands.rank(x2) == 0:
         return _back(x1 * x2, name)
@@ -190,7 +223,12 @@ def dot(x1: Any, x2: Any):
 
 @_op
 def inner(x1: Any, x2: Any):
-    """Product over the last axes."""
+    """Product over the last axes.
+
+    Args:
+      x1: Tensor; a scalar is multiplied with each element of x2.
+      x2: Tensor with a last axis of the size of that of x1, or a scalar.
+    """
     x1, x2 = promoted(x1, x2)
     if operands.rank(x1) == 0 or operands.rank(x2) == 0:
         return x1 * x2
@@ -199,21 +237,36 @@ def inner(x1: Any, x2: Any):
 
 @_op
 def vdot(x1: Any, x2: Any):
-    """Sum of the products of the flattened elements."""
+    """Sum of the products of the flattened elements.
+
+    Args:
+      x1: Tensor.
+      x2: Tensor with as many elements as x1.
+    """
     x1, x2 = promoted(x1, x2)
     return tf.reduce_sum(tf.reshape(x1, [-1]) * tf.reshape(x2, [-1]))
 
 
 @_op
 def outer(x1: Any, x2: Any):
-    """Products of all pairs of elements."""
+    """Products of all pairs of elements, as a matrix.
+
+    Args:
+      x1: Tensor; each element, in flattened order, gives a row of the result.
+      x2: Tensor; each element, in flattened order, gives a column of the result.
+    """
     x1, x2 = promoted(x1, x2)
     return tf.reshape(x1, [-1, 1]) * tf.reshape(x2, [1, -1])
 
 
 @_op
 def kron(x1: Any, x2: Any):
-    """Kronecker product."""
+    """Kronecker product: a copy of x2 for each element of x1, multiplied by it.
+
+    Args:
+      x1: Tensor; if its rank is less than that of x2, leading axes of size 1 are added.
+      x2: Tensor, extended likewise to the rank of x1.
+    """
     x1, x2 = promoted(x1, x2)
     most = builtins.max(operands.rank(x1), operands.rank(x2))
     x1, x2 = (
