@@ -127,8 +127,7 @@ const char *context_device(void);
 /* Returns the eager context of the process, created on first use; NULL with an exception. */
 situ_eager *context_eager(void);
 
-/* Returns the eager context if the fast path is possible: no graph, device scope or log; else NULL
- * without an exception. */
+/* Returns the eager context if the fast path is possible: no graph, device scope or log. */
 situ_eager *context_fast_path(void);
 
 /* Returns whether eager placement logging is on. */
@@ -168,12 +167,11 @@ static inline bool types_is_complex(situ_type type) {
   return type == SITU_COMPLEX64 || type == SITU_COMPLEX128;
 }
 
-/* convert.c: returns the text of a str for a C string; NULL with an exception, also if it contains
- * a null character, where the C string would end. */
+/* convert.c: returns a str as a C string; NULL with an exception if it has a null character. */
 const char *convert_text(PyObject *text);
 
-/* convert.c: converts a Python value (not a tensor) to a tensor in host memory; NULL with an
- * exception. SITU_NO_TYPE: infers the type as TensorFlow does. */
+/* Converts a Python value (not a tensor) to a tensor in host memory; NULL with an exception.
+ * SITU_NO_TYPE: infers the type as TensorFlow does. */
 situ_tensor *convert_value(PyObject *value, situ_type type);
 
 /* fill.c: creates a tensor from nested lists of that shape; raises if the lists change or an
@@ -200,8 +198,7 @@ PyObject *tensor_wrap(situ_tensor *tensor);
 /* The same for a tensor created on the device of the scope. */
 PyObject *tensor_wrap_on_scope_device(situ_tensor *tensor);
 
-/* Returns the tensor of an object such as a variable; NULL without an exception if there is none.
- * */
+/* Returns the tensor of an object such as a variable, or NULL without an exception. */
 PyObject *tensor_from_object(PyObject *value);
 
 /* Converts any value to an eager tensor on the device of the scope. New reference. */
@@ -249,8 +246,7 @@ void graph_leave_device(struct graph_object *graph);
 situ_store *store_native(PyObject *capsule);
 extern PyMethodDef store_methods[];
 
-/* config.c: reads options from a dict, which owns the strings. Returns 0, or -1 with an exception.
- */
+/* config.c: reads options from a dict, which owns the strings. 0, or -1 with an exception. */
 struct config_store {
   situ_device_memory memory[64];
   situ_virtual_device virtual_devices[64];
