@@ -24,7 +24,7 @@ from situ._src.ops.array_ops import convert_to_tensor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from situ._src.framework.type_aliases import Any
+    from situ._src.framework.type_aliases import Any, Callable, DTypeLike
 
 for _prefix in ("data.", "data.experimental.", "contrib.data."):
     BOTH[_prefix + "AUTOTUNE"] = AUTOTUNE
@@ -39,8 +39,16 @@ def _device(name):
     return device_spec.to_engine_name(name)
 
 
-def copy_to_device(target_device, source_device="/cpu:0"):
-    """Returns a transformation that copies elements to a device; in graphs it has no effect."""
+def copy_to_device(target_device: Any, source_device: Any = "/cpu:0") -> Callable:
+    """Returns a transformation that copies elements to a device; in graphs it has no effect.
+
+    Args:
+      target_device: The name of the device, such as "/gpu:0".
+      source_device: Has no effect: elements are computed on the CPU.
+
+    Returns:
+      A function of a data set, for Dataset.apply.
+    """
     del source_device  # data sets run on the CPU
 
     def apply(dataset):
@@ -51,8 +59,16 @@ def copy_to_device(target_device, source_device="/cpu:0"):
     return apply
 
 
-def prefetch_to_device(device, buffer_size=None):
-    """Returns a transformation that prefetches elements to a device."""
+def prefetch_to_device(device: Any, buffer_size: Any = None) -> Callable:
+    """Returns a transformation that prefetches elements to a device.
+
+    Args:
+      device: The name of the device, such as "/gpu:0"; in graphs it has no effect.
+      buffer_size: The number of elements to prefetch, 1 by default.
+
+    Returns:
+      A function of a data set, for Dataset.apply.
+    """
 
     def apply(dataset):
         size = 1 if buffer_size is None else buffer_size
@@ -62,9 +78,25 @@ def prefetch_to_device(device, buffer_size=None):
 
 
 def map_and_batch(
-    map_func, batch_size, num_parallel_batches=None, drop_remainder=False, num_parallel_calls=None
-):
-    """Returns a transformation: map, then batch."""
+    map_func: Callable,
+    batch_size: Any,
+    num_parallel_batches: Any = None,
+    drop_remainder: bool = False,
+    num_parallel_calls: Any = None,
+) -> Callable:
+    """Returns a transformation: map, then batch.
+
+    Args:
+      map_func: A function of an element, as of Dataset.map.
+      batch_size: The number of elements of a batch.
+      num_parallel_batches: If it is given without `num_parallel_calls`, elements are computed in
+        parallel, one per core, whatever the number.
+      drop_remainder: Whether the last batch is dropped if it is smaller.
+      num_parallel_calls: The number of elements to compute in parallel, or tf.data.AUTOTUNE.
+
+    Returns:
+      A function of a data set, for Dataset.apply.
+    """
 
     def apply(dataset):
         calls = num_parallel_calls or (num_parallel_batches and AUTOTUNE)
@@ -73,62 +105,143 @@ def map_and_batch(
     return apply
 
 
-def shuffle_and_repeat(buffer_size, count=None, seed=None):
-    """Returns a transformation: shuffle, then repeat."""
+def shuffle_and_repeat(buffer_size: Any, count: Any = None, seed: int | None = None) -> Callable:
+    """Returns a transformation: shuffle, then repeat.
+
+    Args:
+      buffer_size: The number of elements in the buffer that elements are drawn from.
+      count: How often to repeat; endlessly if it is None or -1.
+      seed: The seed of the random numbers (optional).
+
+    Returns:
+      A function of a data set, for Dataset.apply.
+    """
     return lambda dataset: dataset.shuffle(buffer_size, seed).repeat(count)
 
 
 def parallel_interleave(
-    map_func,
-    cycle_length,
-    block_length=1,
-    sloppy=False,
-    buffer_output_elements=None,
-    prefetch_input_elements=None,
-):
+    map_func: Callable,
+    cycle_length: Any,
+    block_length: Any = 1,
+    sloppy: Any = False,
+    buffer_output_elements: Any = None,
+    prefetch_input_elements: Any = None,
+) -> Callable:
     """Returns a transformation that interleaves data sets, which are read in parallel. The order is
-    deterministic: `sloppy` is ignored, as are the sizes of buffers."""
+    deterministic: `sloppy` is ignored, as are the sizes of buffers.
+
+    Args:
+      map_func: A function of an element that returns a data set.
+      cycle_length: The number of data sets to read in turn.
+      block_length: The number of consecutive elements to take from each.
+      sloppy: Ignored.
+      buffer_output_elements: Ignored.
+      prefetch_input_elements: Ignored.
+
+    Returns:
+      A function of a data set, for Dataset.apply.
+    """
     del sloppy, buffer_output_elements, prefetch_input_elements  # hints for speed
     return lambda dataset: dataset.interleave(map_func, cycle_length, block_length, AUTOTUNE)
 
 
-def unbatch():
-    """Returns a transformation: Dataset.unbatch."""
+def unbatch() -> Callable:
+    """Returns a transformation: Dataset.unbatch.
+
+    Returns:
+      A function of a data set, for Dataset.apply.
+    """
     return lambda dataset: dataset.unbatch()
 
 
-def batch_and_drop_remainder(batch_size):
-    """Returns a transformation: Dataset.batch with drop_remainder."""
+def batch_and_drop_remainder(batch_size: Any) -> Callable:
+    """Returns a transformation: Dataset.batch with drop_remainder.
+
+    Args:
+      batch_size: The number of elements of a batch.
+
+    Returns:
+      A function of a data set, for Dataset.apply.
+    """
     return lambda dataset: dataset.batch(batch_size, True)
 
 
-def padded_batch_and_drop_remainder(batch_size, padded_shapes, padding_values=None):
-    """Returns a transformation: Dataset.padded_batch with drop_remainder."""
+def padded_batch_and_drop_remainder(
+    batch_size: Any, padded_shapes: Any, padding_values: Any = None
+) -> Callable:
+    """Returns a transformation: Dataset.padded_batch with drop_remainder.
+
+    Args:
+      batch_size: The number of elements of a batch.
+      padded_shapes: The shape of each component; None or -1 pads to the longest element.
+      padding_values: The value to pad each component with, 0 or "" by default.
+
+    Returns:
+      A function of a data set, for Dataset.apply.
+    """
     return lambda dataset: dataset.padded_batch(batch_size, padded_shapes, padding_values, True)
 
 
-def enumerate_dataset(start=0):
-    """Returns a transformation: Dataset.enumerate."""
+def enumerate_dataset(start: Any = 0) -> Callable:
+    """Returns a transformation: Dataset.enumerate.
+
+    Args:
+      start: The index of the first element.
+
+    Returns:
+      A function of a data set, for Dataset.apply.
+    """
     return lambda dataset: dataset.enumerate(start)
 
 
-def take_while(predicate):
-    """Returns a transformation: Dataset.take_while."""
+def take_while(predicate: Callable) -> Callable:
+    """Returns a transformation: Dataset.take_while.
+
+    Args:
+      predicate: A function of an element that returns a boolean scalar; the first false one ends
+        the data set.
+
+    Returns:
+      A function of a data set, for Dataset.apply.
+    """
     return lambda dataset: dataset.take_while(predicate)
 
 
-def scan(initial_state, scan_func):
-    """Returns a transformation: Dataset.scan."""
+def scan(initial_state: Any, scan_func: Callable) -> Callable:
+    """Returns a transformation: Dataset.scan.
+
+    Args:
+      initial_state: The initial state, a structure of tensors.
+      scan_func: A function (state, element) that returns (new state, output).
+
+    Returns:
+      A function of a data set, for Dataset.apply.
+    """
     return lambda dataset: dataset.scan(initial_state, scan_func)
 
 
-def cardinality(dataset):
-    """Returns the number of elements: -1 if infinite, -2 if unknown."""
+def cardinality(dataset: Any) -> Any:
+    """Returns the number of elements: -1 if infinite, -2 if unknown.
+
+    Args:
+      dataset: A data set.
+
+    Returns:
+      An int64 scalar.
+    """
     return dataset.cardinality()
 
 
-def assert_cardinality(expected_cardinality):
-    """Returns a transformation that fails if the number of elements differs."""
+def assert_cardinality(expected_cardinality: Any) -> Callable:
+    """Returns a transformation that fails if the number of elements differs.
+
+    Args:
+      expected_cardinality: The number of elements; -1: infinite; -2: unknown, which is not checked.
+
+    Returns:
+      A function of a data set, for Dataset.apply; iterating over its result raises a
+      FailedPreconditionError if there are too many or too few elements.
+    """
     return lambda dataset: dataset._then("AssertCardinality", number(expected_cardinality))
 
 
@@ -184,22 +297,44 @@ def from_list(elements: Any, name: str | None = None) -> Any:
     return Dataset.from_tensor_slices(nest.pack_sequence_as(elements[0], joined))
 
 
-def get_single_element(dataset):
-    """Returns the element of a data set that has exactly one."""
+def get_single_element(dataset: Any) -> Any:
+    """Returns the element of a data set that has exactly one.
+
+    Args:
+      dataset: A data set.
+
+    Raises:
+      InvalidArgumentError: If the data set is empty or has more than one element.
+    """
     return dataset.get_single_element()
 
 
-def counter(start=0, step=1, dtype="int64", name=None):
-    """Creates an endless data set of numbers from `start` in steps of `step`."""
+def counter(
+    start: Any = 0, step: Any = 1, dtype: DTypeLike = "int64", name: str | None = None
+) -> Any:
+    """Creates an endless data set of numbers from `start` in steps of `step`.
+
+    Args:
+      start: The first number.
+      step: The difference of consecutive numbers; may be negative.
+      dtype: The type of the numbers.
+      name: Ignored.
+
+    Returns:
+      A data set.
+    """
     del name  # a name for debugging only
     return Dataset.range(start, (2**63 - 1) if step > 0 else -(2**63), step, output_type=dtype)
 
 
-def ignore_errors(log_warning=False):
+def ignore_errors(log_warning: bool = False) -> Callable:
     """Returns a transformation that drops elements whose computation fails.
 
     Args:
       log_warning: Whether each error is printed on standard error.
+
+    Returns:
+      A function of a data set, for Dataset.apply.
     """
     flags = LOG_WARNING if log_warning else 0
     return lambda dataset: dataset._then("IgnoreErrors", flags=flags)

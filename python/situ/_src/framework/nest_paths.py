@@ -12,7 +12,8 @@ from situ._src.framework.nest import CORE, pack_sequence_as
 
 TYPE_CHECKING = False  # typing is not imported at run time: it costs start-up time
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from typing import Any
 
 
 def _same_kind(shallow, structure):
@@ -26,10 +27,16 @@ def _same_kind(shallow, structure):
 
 
 def assert_shallow_structure(
-    shallow_tree, input_tree, check_types: bool = True, expand_composites: bool = False
+    shallow_tree: Any, input_tree: Any, check_types: bool = True, expand_composites: bool = False
 ) -> None:
     """Raises an error if `input_tree` is not nested as `shallow_tree`; the leaves of `shallow_tree`
     may correspond to structures.
+
+    Args:
+      shallow_tree: the structure to compare with.
+      input_tree: the structure to check.
+      check_types: whether the types of sequences must fit, too.
+      expand_composites: whether composite tensors count as structures of their tensors.
 
     Raises:
       TypeError: the types differ.
@@ -82,25 +89,71 @@ def _paths(rules, shallow, structure, path=()):
 
 
 def flatten_with_tuple_paths_up_to(
-    shallow_tree, input_tree, check_types: bool = True, expand_composites: bool = False
+    shallow_tree: Any, input_tree: Any, check_types: bool = True, expand_composites: bool = False
 ) -> list:
-    """Returns (path, part) for the parts of `input_tree` at the leaves of `shallow_tree`."""
+    """Returns (path, part) for the parts of `input_tree` at the leaves of `shallow_tree`.
+
+    Args:
+      shallow_tree: the structure whose leaves select the parts.
+      input_tree: a structure that is nested as `shallow_tree`, and possibly deeper.
+      check_types: whether the types of sequences must fit, too.
+      expand_composites: whether composite tensors count as structures of their tensors.
+
+    Returns:
+      A list of pairs; a path is a tuple of keys.
+
+    Raises:
+      TypeError: the types differ.
+      ValueError: the lengths or keys differ.
+    """
     assert_shallow_structure(shallow_tree, input_tree, check_types, expand_composites)
     return list(_paths(nest.nest_of(expand_composites), shallow_tree, input_tree))
 
 
 def flatten_up_to(
-    shallow_tree, input_tree, check_types: bool = True, expand_composites: bool = False
+    shallow_tree: Any, input_tree: Any, check_types: bool = True, expand_composites: bool = False
 ) -> list:
-    """Returns the parts of `input_tree` at the leaves of `shallow_tree`."""
+    """Returns the parts of `input_tree` at the leaves of `shallow_tree`.
+
+    Args:
+      shallow_tree: the structure whose leaves select the parts.
+      input_tree: a structure that is nested as `shallow_tree`, and possibly deeper.
+      check_types: whether the types of sequences must fit, too.
+      expand_composites: whether composite tensors count as structures of their tensors.
+
+    Raises:
+      TypeError: the types differ.
+      ValueError: the lengths or keys differ.
+    """
     found = flatten_with_tuple_paths_up_to(shallow_tree, input_tree, check_types, expand_composites)
     return [part for _, part in found]
 
 
 def map_structure_with_tuple_paths_up_to(
-    shallow_tree, func, *inputs, check_types=True, expand_composites=False, **kwargs
-):
-    """Applies `func(path, *parts)` to the parts of `inputs` at the leaves of `shallow_tree`."""
+    shallow_tree: Any,
+    func: Callable,
+    *inputs: Any,
+    check_types: bool = True,
+    expand_composites: bool = False,
+    **kwargs: Any,
+) -> Any:
+    """Applies `func(path, *parts)` to the parts of `inputs` at the leaves of `shallow_tree`.
+
+    Args:
+      shallow_tree: the structure whose leaves select the parts.
+      func: called with a path, a tuple of keys, and the part of each input there.
+      *inputs: structures that are nested as `shallow_tree`, and possibly deeper.
+      check_types: whether the types of sequences must fit, too.
+      expand_composites: whether composite tensors count as structures of their tensors.
+      **kwargs: passed to `func`.
+
+    Returns:
+      The results in the shape of `shallow_tree`.
+
+    Raises:
+      TypeError: the types of an input differ from those of `shallow_tree`.
+      ValueError: there are no inputs, or the lengths or keys differ.
+    """
     if not inputs:
         raise ValueError("Cannot map over no sequences")
     flat = [
@@ -111,43 +164,105 @@ def map_structure_with_tuple_paths_up_to(
     return pack_sequence_as(shallow_tree, results, expand_composites)
 
 
-def map_structure_up_to(shallow_tree, func, *inputs, **kwargs):
-    """Applies a function to the parts of `inputs` at the leaves of `shallow_tree`."""
+def map_structure_up_to(shallow_tree: Any, func: Callable, *inputs: Any, **kwargs: Any) -> Any:
+    """Applies a function to the parts of `inputs` at the leaves of `shallow_tree`.
+
+    Args:
+      shallow_tree: the structure whose leaves select the parts.
+      func: called with the part of each input at a leaf.
+      *inputs: structures that are nested as `shallow_tree`, and possibly deeper.
+      **kwargs: `check_types` and `expand_composites`, as for map_structure_with_tuple_paths_up_to.
+
+    Returns:
+      The results in the shape of `shallow_tree`.
+
+    Raises:
+      TypeError: the types of an input differ from those of `shallow_tree`.
+      ValueError: there are no inputs, or the lengths or keys differ.
+    """
     call = lambda _, *parts: func(*parts)
     return map_structure_with_tuple_paths_up_to(shallow_tree, call, *inputs, **kwargs)
 
 
-def map_structure_with_tuple_paths(func, *structure, **kwargs):
-    """Applies `func(path, *leaves)` to the leaves of structures; a path is a tuple of keys."""
+def map_structure_with_tuple_paths(func: Callable, *structure: Any, **kwargs: Any) -> Any:
+    """Applies `func(path, *leaves)` to the leaves of structures; a path is a tuple of keys.
+
+    Args:
+      func: called with a path and the leaf of each structure there.
+      *structure: Structures; the first one says where the leaves are.
+      **kwargs: `check_types` and `expand_composites`, as for map_structure_with_tuple_paths_up_to;
+        others are passed to `func`.
+
+    Returns:
+      The results in the shape of the first structure.
+
+    Raises:
+      TypeError: the types of two structures differ.
+      ValueError: the lengths or keys differ.
+    """
     return map_structure_with_tuple_paths_up_to(structure[0], func, *structure, **kwargs)
 
 
-def map_structure_with_paths(func, *structure, **kwargs):
-    """Applies `func(path, *leaves)` to the leaves of structures; a path is a string `key/key`."""
+def map_structure_with_paths(func: Callable, *structure: Any, **kwargs: Any) -> Any:
+    """Applies `func(path, *leaves)` to the leaves of structures; a path is a string `key/key`.
+
+    Args:
+      func: called with a path and the leaf of each structure there.
+      *structure: Structures; the first one says where the leaves are.
+      **kwargs: `check_types` and `expand_composites`, as for map_structure_with_tuple_paths_up_to;
+        others are passed to `func`.
+
+    Returns:
+      The results in the shape of the first structure.
+
+    Raises:
+      TypeError: the types of two structures differ.
+      ValueError: the lengths or keys differ.
+    """
     call = lambda path, *parts, **more: func("/".join(map(str, path)), *parts, **more)
     return map_structure_with_tuple_paths_up_to(structure[0], call, *structure, **kwargs)
 
 
-def flatten_with_tuple_paths(structure, expand_composites: bool = False) -> list:
-    """Returns (path, leaf) for each leaf; a path is a tuple of keys."""
+def flatten_with_tuple_paths(structure: Any, expand_composites: bool = False) -> list:
+    """Returns (path, leaf) for each leaf; a path is a tuple of keys.
+
+    Args:
+      structure: a nested structure, or a single value, whose path is empty.
+      expand_composites: whether composite tensors count as structures of their tensors.
+    """
     return list(_paths(nest.nest_of(expand_composites), structure, structure))
 
 
-def yield_flat_paths(nest, expand_composites: bool = False) -> Iterator:
-    """Yields the path of each leaf, a tuple of keys."""
+def yield_flat_paths(nest: Any, expand_composites: bool = False) -> Iterator:
+    """Yields the path of each leaf, a tuple of keys.
+
+    Args:
+      nest: a nested structure, or a single value, whose path is empty.
+      expand_composites: whether composite tensors count as structures of their tensors.
+    """
     return (path for path, _ in flatten_with_tuple_paths(nest, expand_composites))
 
 
 def flatten_with_joined_string_paths(
-    structure, separator: str = "/", expand_composites: bool = False
+    structure: Any, separator: str = "/", expand_composites: bool = False
 ) -> list:
-    """Returns (path, leaf) for each leaf; a path is a string of keys joined by `separator`."""
+    """Returns (path, leaf) for each leaf; a path is a string of keys joined by `separator`.
+
+    Args:
+      structure: a nested structure, or a single value, whose path is empty.
+      separator: the text between two keys.
+      expand_composites: whether composite tensors count as structures of their tensors.
+    """
     found = flatten_with_tuple_paths(structure, expand_composites)
     return [(separator.join(map(str, path)), leaf) for path, leaf in found]
 
 
-def list_to_tuple(structure):
-    """Returns a structure with tuples in place of lists."""
+def list_to_tuple(structure: Any) -> Any:
+    """Returns a structure with tuples in place of lists.
+
+    Args:
+      structure: a nested structure; a value that is none is returned as it is.
+    """
     if not nest.is_nested(structure):
         return structure
     container = CORE[type(structure)]
@@ -155,8 +270,21 @@ def list_to_tuple(structure):
     return tuple(parts) if isinstance(structure, list) else container.rebuild(structure, parts)
 
 
-def get_traverse_shallow_structure(traverse_fn, structure, expand_composites: bool = False):
-    """Returns a shallow structure of bools: False where `traverse_fn` returns False for a part."""
+def get_traverse_shallow_structure(
+    traverse_fn: Callable, structure: Any, expand_composites: bool = False
+) -> Any:
+    """Returns a shallow structure of bools: False where `traverse_fn` returns False for a part.
+
+    Args:
+      traverse_fn: called with a part of the structure; returns whether to go into it, or a
+        structure of bools that says so for each of its children.
+      structure: the structure to go through.
+      expand_composites: whether composite tensors count as structures of their tensors.
+
+    Raises:
+      TypeError: `traverse_fn` returns neither a bool nor a structure of bools of depth 1, or a
+        structure for a leaf.
+    """
     rules = nest.nest_of(expand_composites)
     chosen = traverse_fn(structure)
     if not rules.is_nested(structure):

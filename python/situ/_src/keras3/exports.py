@@ -37,7 +37,14 @@ def unsupported_function(name: str, reason: str):
         raise not_supported(name, reason)
 
     function.__name__ = function.__qualname__ = name.rpartition(".")[2]
-    function.__doc__ = f"Not supported: {reason}"
+    function.__doc__ = f"""Not supported: {reason}
+
+    Args:
+      *_args, **kwargs: Not used: every call fails.
+
+    Raises:
+      NotImplementedError: Always.
+    """
     return keras3_export(name)(function)
 
 

@@ -25,14 +25,27 @@ def _transposed(x):
 
 @_linalg
 def cholesky(x: Any, upper: bool = False):
-    """Cholesky factor of positive definite matrices, lower or upper."""
+    """Cholesky factor of positive definite matrices, lower or upper.
+
+    Args:
+      x: Symmetric matrices [..., n, n].
+      upper: Whether to return the upper triangular factor instead of the lower one.
+
+    Raises:
+      InvalidArgumentError: If a matrix is not positive definite.
+    """
     factor = tf.linalg.cholesky(floating(x))
     return _transposed(factor) if upper else factor
 
 
 @_linalg
 def cholesky_inverse(x: Any, upper: bool = False):
-    """Inverse of a matrix, given its Cholesky factor."""
+    """Inverse of a matrix, given its Cholesky factor.
+
+    Args:
+      x: Triangular factors [..., n, n].
+      upper: Whether the factors are upper triangular instead of lower.
+    """
     x = floating(x)
     x = _transposed(x) if upper else x
     inverse = tf.linalg.inv(x)
@@ -41,37 +54,80 @@ def cholesky_inverse(x: Any, upper: bool = False):
 
 @_linalg
 def det(x: Any):
-    """Determinants."""
+    """Determinants.
+
+    Args:
+      x: Square matrices [..., n, n].
+    """
     return tf.linalg.det(floating(x))
 
 
 @_linalg
 def inv(x: Any):
-    """Inverse matrices."""
+    """Inverse matrices.
+
+    Args:
+      x: Square matrices [..., n, n].
+
+    Raises:
+      InvalidArgumentError: If a matrix is not invertible.
+    """
     return tf.linalg.inv(floating(x))
 
 
 @_linalg
 def pinv(x: Any, rcond: Any = None):
-    """Pseudo-inverse matrices."""
+    """Pseudo-inverse matrices.
+
+    Args:
+      x: Matrices [..., m, n].
+      rcond: Singular values up to rcond times the largest count as 0; default: 10 times the size of
+        the longer side times the machine epsilon of the type.
+
+    Returns:
+      Matrices [..., n, m].
+    """
     return tf.linalg.pinv(floating(x), rcond)
 
 
 @_linalg
 def matrix_rank(x: Any, tol: Any = None):
-    """Ranks of matrices."""
+    """Ranks of matrices.
+
+    Args:
+      x: Matrices [..., m, n].
+      tol: Singular values up to it count as 0; default: the largest one times the size of the
+        longer side times the machine epsilon of the type.
+
+    Returns:
+      The ranks as int32.
+    """
     return tf.linalg.matrix_rank(floating(x), tol)
 
 
 @_linalg
 def eigh(x: Any):
-    """Eigenvalues and eigenvectors of symmetric matrices."""
+    """Eigenvalues and eigenvectors of symmetric matrices.
+
+    Args:
+      x: Symmetric matrices [..., n, n].
+
+    Returns:
+      (eigenvalues [..., n] in ascending order, matrices whose columns are the eigenvectors).
+    """
     return tuple(tf.linalg.eigh(floating(x)))
 
 
 @_linalg
 def qr(x: Any, mode: str = "reduced"):
     """QR decomposition; mode is "reduced" or "complete".
+
+    Args:
+      x: Matrices [..., m, n].
+      mode: "reduced": q has min(m, n) columns; "complete": q is square.
+
+    Returns:
+      (q with orthonormal columns, r upper triangular).
 
     Raises:
       ValueError: If the mode is unknown.
@@ -86,7 +142,13 @@ def qr(x: Any, mode: str = "reduced"):
 
 @_linalg
 def svd(x: Any, full_matrices: bool = True, compute_uv: bool = True):
-    """Singular value decomposition: (u, s, v transposed), or s alone."""
+    """Singular value decomposition: (u, s, v transposed), or s alone.
+
+    Args:
+      x: Matrices [..., m, n].
+      full_matrices: Whether u and v are square; otherwise they have min(m, n) singular vectors.
+      compute_uv: Whether to return u and v, too.
+    """
     result = tf.linalg.svd(floating(x), full_matrices=full_matrices, compute_uv=compute_uv)
     if not compute_uv:
         return result
@@ -96,7 +158,19 @@ def svd(x: Any, full_matrices: bool = True, compute_uv: bool = True):
 
 @_linalg
 def solve(a: Any, b: Any):
-    """Solves a x = b."""
+    """Solves a x = b.
+
+    Args:
+      a: Square matrices [..., n, n].
+      b: Right-hand sides: vectors [..., n] if the rank is one less than that of a, otherwise
+        matrices [..., n, k].
+
+    Returns:
+      x, of the shape of b.
+
+    Raises:
+      InvalidArgumentError: If a matrix is not invertible.
+    """
     a, b = operands.promoted_floating(a, b)
     if operands.rank(b) == operands.rank(a) - 1:
         return tf.squeeze(tf.linalg.solve(a, tf.expand_dims(b, -1)), [-1])
@@ -105,7 +179,17 @@ def solve(a: Any, b: Any):
 
 @_linalg
 def solve_triangular(a: Any, b: Any, lower: bool = False):
-    """Solves a x = b with a triangular a."""
+    """Solves a x = b with a triangular a.
+
+    Args:
+      a: Triangular matrices [..., n, n]; elements of the other triangle are not read.
+      b: Right-hand sides: vectors [..., n] if the rank is one less than that of a, otherwise
+        matrices [..., n, k].
+      lower: Whether a is lower triangular; default: upper.
+
+    Returns:
+      x, of the shape of b.
+    """
     a, b = operands.promoted_floating(a, b)
     if operands.rank(b) == operands.rank(a) - 1:
         wide = tf.expand_dims(b, -1)
@@ -115,7 +199,16 @@ def solve_triangular(a: Any, b: Any, lower: bool = False):
 
 @_linalg
 def lstsq(a: Any, b: Any, rcond: Any = None):
-    """Least-squares solution of a x = b."""
+    """Least-squares solution of a x = b.
+
+    Args:
+      a: Matrices [..., m, n].
+      b: Right-hand sides: one vector [m] or matrices [..., m, k].
+      rcond: Singular values of a up to rcond times the largest count as 0; default: as of pinv.
+
+    Returns:
+      x [n] or [..., n, k]: the solution with the smallest norm if there are several.
+    """
     a, b = operands.promoted_floating(a, b)
     column = operands.rank(b) == 1
     result = tf.matmul(tf.linalg.pinv(a, rcond), b[:, None] if column else b)
@@ -200,43 +293,79 @@ for _name in ("eig", "lu_factor"):
 
 @_math
 def logsumexp(x: Any, axis: Any = None, keepdims: bool = False):
-    """Logarithm of the sum of exponentials over axes."""
+    """Logarithm of the sum of exponentials over axes.
+
+    Args:
+      x: Tensor.
+      axis: Axis or axes to reduce; default: all.
+      keepdims: Whether reduced axes stay, with size 1.
+    """
     return tf.reduce_logsumexp(floating(x), axis, keepdims)
 
 
 @_math
 def logdet(x: Any):
-    """Logarithm of the determinant of positive definite matrices."""
+    """Logarithm of the determinant of positive definite matrices.
+
+    Args:
+      x: Symmetric matrices [..., n, n].
+
+    Raises:
+      InvalidArgumentError: If a matrix is not positive definite.
+    """
     return tf.linalg.logdet(floating(x))
 
 
 @operation("numpy", "linalg", "numpy")
 def slogdet(x: Any):
-    """Sign and logarithm of the absolute determinant."""
+    """Sign and logarithm of the absolute determinant.
+
+    Args:
+      x: Square matrices [..., n, n].
+
+    Returns:
+      (sign, logarithm), each of shape [...].
+    """
     return tuple(tf.linalg.slogdet(floating(x)))
 
 
 @_math
 def rsqrt(x: Any):
-    """1 / sqrt(x)."""
+    """1 / sqrt(x).
+
+    Args:
+      x: Tensor; integers are converted to floating point.
+    """
     return tf.math.rsqrt(floating(x))
 
 
 @_math
 def erf(x: Any):
-    """Error function."""
+    """Error function.
+
+    Args:
+      x: Real tensor; integers are converted to floating point.
+    """
     return tf.math.erf(floating(x))
 
 
 @_math
 def erfc(x: Any):
-    """1 - erf(x)."""
+    """1 - erf(x).
+
+    Args:
+      x: Real tensor; integers are converted to floating point.
+    """
     return tf.math.erfc(floating(x))
 
 
 @_math
 def erfinv(x: Any):
-    """Inverse of the error function, by Newton's method."""
+    """Inverse of the error function, by Newton's method.
+
+    Args:
+      x: Real tensor with values in [-1, 1]; the result is NaN elsewhere.
+    """
     x = floating(x)
     log_term = tf.math.log((1 - x) * (1 + x))
     a = 0.147
@@ -252,13 +381,31 @@ def erfinv(x: Any):
 
 @_math
 def top_k(x: Any, k: int, sorted: bool = True):
-    """Returns the k largest elements of the last axis and their indices."""
+    """Returns the k largest elements of the last axis and their indices.
+
+    Args:
+      x: Tensor of rank 1 or more.
+      k: Number of elements, at most the size of the last axis.
+      sorted: Has no effect: the results are always in descending order.
+
+    Returns:
+      A named tuple (values, indices as int32).
+    """
     return tf.math.top_k(tensor(x), k, sorted)
 
 
 @_math
 def in_top_k(targets: Any, predictions: Any, k: int):
-    """Returns whether class ids are among the k largest predictions."""
+    """Returns whether class ids are among the k largest predictions.
+
+    Args:
+      targets: Class ids [batch].
+      predictions: Scores [batch, classes].
+      k: Number of largest scores of an example that count.
+
+    Returns:
+      A bool tensor [batch].
+    """
     return tf.math.in_top_k(tensor(targets, "int32"), floating(predictions), k)
 
 
@@ -288,7 +435,15 @@ segment_prod = _segment("segment_prod", tf.math.unsorted_segment_prod, "Products
 
 @_math
 def cdist(x: Any, y: Any):
-    """Euclidean distances of all pairs of rows."""
+    """Euclidean distances of all pairs of rows.
+
+    Args:
+      x: Rows [..., m, size].
+      y: Rows [..., n, size].
+
+    Returns:
+      Distances [..., m, n].
+    """
     x, y = operands.promoted_floating(x, y)
     gap = tf.expand_dims(x, -2) - tf.expand_dims(y, -3)
     return tf.sqrt(tf.reduce_sum(tf.square(gap), -1))
@@ -327,7 +482,17 @@ def _at_least_matrix(compute, parts):
 
 @_math
 def fft(x: Any):
-    """Discrete Fourier transform of the last axis of (real, imaginary)."""
+    """Discrete Fourier transform of the last axis of (real, imaginary).
+
+    Args:
+      x: Pair of tensors of one shape: the real and imaginary parts.
+
+    Returns:
+      The transform as such a pair.
+
+    Raises:
+      ValueError: If x is not a pair.
+    """
     return _at_least_matrix(lambda a, b: _transform(a, b, -1.0, 1.0), _complex_pair(x))
 
 
@@ -343,13 +508,33 @@ def _fft2(x, sign, scale):
 
 @_math
 def fft2(x: Any):
-    """Discrete Fourier transform of the last two axes of (real, imaginary)."""
+    """Discrete Fourier transform of the last two axes of (real, imaginary).
+
+    Args:
+      x: Pair of tensors of one shape of rank 2 or more: the real and imaginary parts.
+
+    Returns:
+      The transform as such a pair.
+
+    Raises:
+      ValueError: If x is not a pair.
+    """
     return _fft2(x, -1.0, False)
 
 
 @_math
 def ifft2(x: Any):
-    """Inverse of fft2."""
+    """Inverse of fft2.
+
+    Args:
+      x: Pair of tensors of one shape of rank 2 or more: the real and imaginary parts.
+
+    Returns:
+      The inverse transform, scaled by 1 / (height * width), as such a pair.
+
+    Raises:
+      ValueError: If x is not a pair.
+    """
     return _fft2(x, 1.0, True)
 
 
@@ -530,7 +715,11 @@ def view_as_complex(x: Any):
 
 @_math
 def view_as_real(x: Any):
-    """Returns the real and imaginary parts of complex numbers along a new last axis."""
+    """Returns the real and imaginary parts of complex numbers along a new last axis.
+
+    Args:
+      x: Complex tensor.
+    """
     x = tf.convert_to_tensor(x)
     return tf.stack([tf.math.real(x), tf.math.imag(x)], -1)
 

@@ -38,13 +38,21 @@ def _sparse_plus(x):
 
 @_op
 def relu(x: Any):
-    """max(x, 0)."""
+    """max(x, 0).
+
+    Args:
+      x: Tensor; integers keep their type.
+    """
     return tf.nn.relu(tensor(x))
 
 
 @_op
 def relu6(x: Any):
-    """min(max(x, 0), 6)."""
+    """min(max(x, 0), 6).
+
+    Args:
+      x: Tensor; integers keep their type.
+    """
     return tf.nn.relu6(tensor(x))
 
 
@@ -70,27 +78,49 @@ sparse_sigmoid = _define(
 
 @_op
 def elu(x: Any, alpha: Any = 1.0):
-    """Exponential linear unit: x, or alpha * (exp(x) - 1) below 0."""
+    """Exponential linear unit: x, or alpha * (exp(x) - 1) below 0.
+
+    Args:
+      x: Tensor.
+      alpha: Scale below 0, where the result tends to -alpha.
+    """
     x = floating(x)
     return tf.where(x > 0, x, alpha * tf.math.expm1(tf.minimum(x, 0)))
 
 
 @_op
 def celu(x: Any, alpha: Any = 1.0):
-    """Continuously differentiable exponential linear unit."""
+    """Continuously differentiable exponential linear unit.
+
+    Args:
+      x: Tensor.
+      alpha: Scale of the result and of x below 0: alpha * (exp(x / alpha) - 1).
+    """
     x = floating(x)
     return tf.maximum(x, 0) + alpha * tf.math.expm1(tf.minimum(x, 0) / alpha)
 
 
 @_op
 def gelu(x: Any, approximate: bool = True):
-    """Gaussian error linear unit, by default approximated with tanh."""
+    """Gaussian error linear unit, by default approximated with tanh.
+
+    Args:
+      x: Tensor.
+      approximate: Whether to approximate the normal distribution with tanh instead of erf.
+    """
     return tf.nn.gelu(floating(x), approximate)
 
 
 @_op
 def glu(x: Any, axis: int = -1):
     """Gated linear unit: one half of an axis times the sigmoid of the other.
+
+    Args:
+      x: Tensor.
+      axis: Axis to halve; default: the last.
+
+    Returns:
+      Tensor with half the size along the axis: the first half of x, gated by the second.
 
     Raises:
       ValueError: If the size of the axis is odd.
@@ -106,46 +136,82 @@ def glu(x: Any, axis: int = -1):
 
 @_op
 def hard_shrink(x: Any, threshold: Any = 0.5):
-    """x where |x| > threshold, otherwise 0."""
+    """x where |x| > threshold, otherwise 0.
+
+    Args:
+      x: Tensor.
+      threshold: Absolute value up to which elements become 0.
+    """
     x = floating(x)
     return tf.where(tf.abs(x) > threshold, x, tf.zeros_like(x))
 
 
 @_op
 def soft_shrink(x: Any, threshold: Any = 0.5):
-    """x moved towards 0 by a threshold."""
+    """x moved towards 0 by a threshold.
+
+    Args:
+      x: Tensor.
+      threshold: Distance to move by; elements that are closer to 0 become 0.
+    """
     x = floating(x)
     return tf.sign(x) * tf.maximum(tf.abs(x) - threshold, 0)
 
 
 @_op
 def threshold(x: Any, threshold: Any, default_value: Any):
-    """x where it is above a threshold, otherwise a default value."""
+    """x where it is above a threshold, otherwise a default value.
+
+    Args:
+      x: Tensor.
+      threshold: Bound that elements must exceed to stay.
+      default_value: Value of the other elements.
+    """
     x = floating(x)
     return tf.where(x > threshold, x, tf.zeros_like(x) + tf.cast(default_value, x.dtype))
 
 
 @_op
 def leaky_relu(x: Any, negative_slope: Any = 0.2):
-    """x, or negative_slope * x below 0."""
+    """x, or negative_slope * x below 0.
+
+    Args:
+      x: Tensor.
+      negative_slope: Slope below 0.
+    """
     return tf.nn.leaky_relu(floating(x), negative_slope)
 
 
 @_op
 def squareplus(x: Any, b: Any = 4):
-    """(x + sqrt(x**2 + b)) / 2."""
+    """(x + sqrt(x**2 + b)) / 2.
+
+    Args:
+      x: Tensor.
+      b: Width of the smooth bend at 0, where the result is sqrt(b) / 2.
+    """
     return _squareplus(floating(x), b)
 
 
 @_op
 def softmax(x: Any, axis: Any = -1):
-    """Softmax over an axis, several axes, or all (None)."""
+    """Softmax over an axis, several axes, or all (None).
+
+    Args:
+      x: Logits.
+      axis: Axis, or list of axes, whose probabilities sum to 1; None: all axes.
+    """
     return _over_axes(tf.nn.softmax, floating(x), axis)
 
 
 @_op
 def log_softmax(x: Any, axis: Any = -1):
-    """Logarithm of the softmax over an axis, several axes, or all (None)."""
+    """Logarithm of the softmax over an axis, several axes, or all (None).
+
+    Args:
+      x: Logits.
+      axis: Axis, or list of axes, whose probabilities sum to 1; None: all axes.
+    """
     return _over_axes(tf.nn.log_softmax, floating(x), axis)
 
 
@@ -164,7 +230,12 @@ def _over_axes(compute, x, axis):
 
 @_op
 def sparsemax(x: Any, axis: int = -1):
-    """Projection on the probability simplex, which gives sparse probabilities."""
+    """Projection on the probability simplex, which gives sparse probabilities.
+
+    Args:
+      x: Logits.
+      axis: Axis whose probabilities sum to 1.
+    """
     x = floating(x)
     last = operands.rank(x) - 1
     order = list(range(last + 1))
@@ -395,7 +466,15 @@ def categorical_crossentropy(target: Any, output: Any, from_logits: bool = False
 def sparse_categorical_crossentropy(
     target: Any, output: Any, from_logits: bool = False, axis: int = -1
 ):
-    """Cross-entropy of class ids; see categorical_crossentropy."""
+    """Cross-entropy of class ids; see categorical_crossentropy.
+
+    Args:
+      target: Class ids, of the shape of output without the axis of the classes; a last axis of
+        size 1 is dropped if the ranks are equal.
+      output: Predicted probabilities, or logits.
+      from_logits: Whether output is logits.
+      axis: Axis of the classes in output.
+    """
     output, target = floating(output), tensor(target)
     if operands.rank(target) == operands.rank(output) and target.shape.as_list()[-1] == 1:
         target = tf.squeeze(target, [-1])

@@ -37,8 +37,40 @@ def folder():
     return os.path.join(home, "models")
 
 
+_PARAMETERS = {  # of networks
+    "include_top": "Whether to include the layers of classification.",
+    "weights": '"imagenet", the path of a file of weights, or None for random ones.',
+    "input_tensor": "Symbolic tensor to use as the input; default: a new one.",
+    "input_shape": """Shape of an image, in the order of `image_data_format()`; default: that of the
+    images the network was trained with if include_top, otherwise 3 channels of any size.""",
+    "pooling": """Without include_top: "avg" or "max" reduces each channel to one number; None, the
+    default, does not.""",
+    "classes": "Number of classes; must be 1000 with include_top and the weights of ImageNet.",
+    "classifier_activation": "Activation of the last layer; None returns logits.",
+    "alpha": "Factor of the numbers of channels.",
+    "depth_multiplier": "Number of output channels per input channel of depthwise convolutions.",
+    "dropout": "Rate of dropout before the classifier.",
+    "name": "Name of the model; default: that of the network.",
+}
+_RESULT = """
+Returns:
+  A `tf.keras.Model`.
+
+Raises:
+  ValueError: If weights, classes or input_shape do not fit.
+  FileNotFoundError: If the file of the ImageNet weights is not in `~/.keras/models`.
+"""
+
+
+def _explained(summary, parameters):
+    """Returns the doc string of a network."""
+    lines = [f"  {name}: {_PARAMETERS[name]}" for name in parameters]
+    return "\n".join([summary, "", "Args:", *lines, _RESULT])
+
+
 def named(module, *kinds):
-    """Decorator: exports a network under tf.keras.applications and in the module of its family."""
+    """Decorator: exports a network under tf.keras.applications and in the module of its family, and
+    adds the explanation of its parameters to its doc string."""
 
     def record(function):
         @functools.wraps(function)
@@ -51,9 +83,16 @@ def named(module, *kinds):
         network.__signature__ = whole.replace(
             parameters=[
                 *whole.parameters.values(),
-                inspect.Parameter("name", inspect.Parameter.KEYWORD_ONLY, default=None),
+                inspect.Parameter(
+                    "name",
+                    inspect.Parameter.KEYWORD_ONLY,
+                    default=None,
+                    annotation="str | None",
+                ),
             ]
         )
+        parameters = network.__signature__.parameters
+        network.__doc__ = _explained(inspect.getdoc(function) or "", parameters)
         places = [f"applications.{m}.{function.__name__}" for m in (module, *kinds)]
         keras_export(f"applications.{function.__name__}", *places)(network)
         return network
@@ -136,6 +175,14 @@ def finished(inputs, x, name, weights, files, include_top):
 
 # Preprocessing
 
+_MODES = {  # what preprocess_input does
+    None: "Returns images as they are: the network scales them itself.",
+    "caffe": "Converts images from RGB to BGR and subtracts the mean of ImageNet.",
+    "tf": "Scales images to values from -1 to 1.",
+    "torch": "Scales images to values from 0 to 1 and normalizes them by the mean and deviation of "
+    "ImageNet.",
+}
+
 
 def _scale_pixels(x, mode, data_format):
     first = data_format == "channels_first"
@@ -170,12 +217,20 @@ def _vector(x, values, shape):
 def preprocessing(mode, *modules):
     """Exports preprocess_input and decode_predictions of families of networks."""
 
-    def preprocess_input(x, data_format=None):
-        """Images as the network was trained with them."""
+    def preprocess_input(x: Any, data_format: str | None = None) -> Any:
         return (
             x if mode is None else _scale_pixels(x, mode, data_format or context.setting("format"))
         )
 
+    preprocess_input.__doc__ = f"""{_MODES[mode]}
+
+    Args:
+      x: Image or batch of images with values from 0 to 255: an array or a tensor.
+      data_format: "channels_last" or "channels_first"; default: `image_data_format()`.
+
+    Returns:
+      Images as the network was trained with them.
+    """
     keras_export(*[f"applications.{m}.preprocess_input" for m in modules])(preprocess_input)
     keras_export(*[f"applications.{m}.decode_predictions" for m in modules])(decode_predictions)
 
@@ -189,6 +244,9 @@ def preprocess_input(x: Any, data_format: str | None = None, mode: str = "caffe"
       data_format: "channels_last" or "channels_first"; default: `image_data_format()`.
       mode: "caffe": BGR without the mean of ImageNet; "tf": from -1 to 1; "torch": normalized by
         the mean and deviation of ImageNet.
+
+    Raises:
+      ValueError: If the mode is unknown.
     """
     if mode not in ("caffe", "tf", "torch"):
         raise ValueError(
@@ -204,6 +262,10 @@ def decode_predictions(preds: Any, top: Any = 5) -> list:
     Args:
       preds: Predictions of shape `(batch, 1000)`.
       top: Number of classes per example.
+
+    Raises:
+      ValueError: If preds has another shape.
+      FileNotFoundError: If `~/.keras/models` does not have imagenet_class_index.json.
     """
     preds = numpy.asarray(preds)
     if preds.ndim != 2 or preds.shape[1] != 1000:

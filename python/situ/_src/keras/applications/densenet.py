@@ -2,6 +2,10 @@
 """densenet.py: DenseNet: each layer reads the outputs of all previous layers of its block (Huang
 and others, 2016)."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from situ._src.keras.applications import common
 from situ._src.keras.applications.common import layers, named
 
@@ -69,13 +73,13 @@ def _densenet(
 
 def _make(name, blocks):
     def network(
-        include_top=True,
-        weights="imagenet",
-        input_tensor=None,
-        input_shape=None,
-        pooling=None,
-        classes=1000,
-        classifier_activation="softmax",
+        include_top: bool = True,
+        weights: Any = "imagenet",
+        input_tensor: Any = None,
+        input_shape: Any = None,
+        pooling: str | None = None,
+        classes: int = 1000,
+        classifier_activation: Any = "softmax",
     ):
         return _densenet(
             name.lower(),

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """efficientnet.py: EfficientNet B0 to B7: depth, width and size grow together (Tan, 2019)."""
 
+from __future__ import annotations
+
 import math
+from typing import Any
 
 from situ._src.keras.applications import common
 from situ._src.keras.applications.common import layers, named
@@ -171,13 +174,13 @@ def _efficientnet(
 
 def _make(name, width, depth, size, dropout):
     def network(
-        include_top=True,
-        weights="imagenet",
-        input_tensor=None,
-        input_shape=None,
-        pooling=None,
-        classes=1000,
-        classifier_activation="softmax",
+        include_top: bool = True,
+        weights: Any = "imagenet",
+        input_tensor: Any = None,
+        input_shape: Any = None,
+        pooling: str | None = None,
+        classes: int = 1000,
+        classifier_activation: Any = "softmax",
     ):
         return _efficientnet(
             name.lower(),

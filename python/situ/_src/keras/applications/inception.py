@@ -84,24 +84,14 @@ def _top(x, include_top, pooling, classes, classifier_activation):
 @named("inception_v3")
 def InceptionV3(
     include_top: bool = True,
-    weights="imagenet",
-    input_tensor=None,
-    input_shape=None,
-    pooling=None,
-    classes=1000,
-    classifier_activation="softmax",
+    weights: Any = "imagenet",
+    input_tensor: Any = None,
+    input_shape: Any = None,
+    pooling: str | None = None,
+    classes: int = 1000,
+    classifier_activation: Any = "softmax",
 ):
-    """Eleven mixed blocks.
-
-    Args:
-      include_top: Whether to include the layers of classification.
-      weights: "imagenet", the path of a file of weights, or None for random ones.
-      input_tensor: Symbolic tensor to use as the input.
-      input_shape: Shape of an image, without include_top.
-      pooling: Without include_top: None, "avg" or "max".
-      classes: Number of classes.
-      classifier_activation: Activation of the last layer; None returns logits.
-    """
+    """Eleven mixed blocks."""
     common.check(weights, include_top, classes)
     inputs = common.image_input(input_tensor, input_shape, 299, 75, include_top, weights)
     x = _stem(inputs)
@@ -162,24 +152,14 @@ def _residual(x, scale, kind, number, activation="relu"):
 @named("inception_resnet_v2")
 def InceptionResNetV2(
     include_top: bool = True,
-    weights="imagenet",
-    input_tensor=None,
-    input_shape=None,
-    pooling=None,
-    classes=1000,
-    classifier_activation="softmax",
+    weights: Any = "imagenet",
+    input_tensor: Any = None,
+    input_shape: Any = None,
+    pooling: str | None = None,
+    classes: int = 1000,
+    classifier_activation: Any = "softmax",
 ):
-    """Builds mixed blocks with residual connections.
-
-    Args:
-      include_top: Whether to include the layers of classification.
-      weights: "imagenet", the path of a file of weights, or None for random ones.
-      input_tensor: Symbolic tensor to use as the input.
-      input_shape: Shape of an image, without include_top.
-      pooling: Without include_top: None, "avg" or "max".
-      classes: Number of classes.
-      classifier_activation: Activation of the last layer; None returns logits.
-    """
+    """Builds mixed blocks with residual connections."""
     common.check(weights, include_top, classes)
     inputs = common.image_input(input_tensor, input_shape, 299, 75, include_top, weights)
     x = _stem(inputs)

@@ -4,6 +4,8 @@ and others, 2017; Sandler and others, 2018)."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from situ._src.keras import context
 from situ._src.keras.applications import common
 from situ._src.keras.applications.common import layers, named
@@ -53,31 +55,18 @@ def _depthwise(x, filters, alpha, multiplier, stride, number):
 
 @named("mobilenet")
 def MobileNet(
-    input_shape=None,
-    alpha=1.0,
-    depth_multiplier=1,
+    input_shape: Any = None,
+    alpha: float = 1.0,
+    depth_multiplier: int = 1,
     dropout: float | None = 1e-3,
     include_top: bool = True,
-    weights="imagenet",
-    input_tensor=None,
-    pooling=None,
-    classes=1000,
-    classifier_activation="softmax",
+    weights: Any = "imagenet",
+    input_tensor: Any = None,
+    pooling: str | None = None,
+    classes: int = 1000,
+    classifier_activation: Any = "softmax",
 ):
-    """13 blocks of a convolution by channel and one of channels.
-
-    Args:
-      input_shape: Shape of an image, without include_top.
-      alpha: Factor of the numbers of channels.
-      depth_multiplier: Number of output channels per input channel of depthwise convolutions.
-      dropout: Rate of dropout.
-      include_top: Whether to include the layers of classification.
-      weights: "imagenet", the path of a file of weights, or None for random ones.
-      input_tensor: Symbolic tensor to use as the input.
-      pooling: Without include_top: None, "avg" or "max".
-      classes: Number of classes.
-      classifier_activation: Activation of the last layer; None returns logits.
-    """
+    """13 blocks of a convolution by channel and one of channels."""
     common.check(weights, include_top, classes)
     inputs = common.image_input(input_tensor, input_shape, 224, 32, include_top)
     x = layers().Conv2D(
@@ -148,27 +137,16 @@ def _inverted(x, expansion, stride, alpha, filters, number):
 
 @named("mobilenet_v2")
 def MobileNetV2(
-    input_shape=None,
-    alpha=1.0,
+    input_shape: Any = None,
+    alpha: float = 1.0,
     include_top: bool = True,
-    weights="imagenet",
-    input_tensor=None,
-    pooling=None,
-    classes=1000,
-    classifier_activation="softmax",
+    weights: Any = "imagenet",
+    input_tensor: Any = None,
+    pooling: str | None = None,
+    classes: int = 1000,
+    classifier_activation: Any = "softmax",
 ):
-    """17 blocks that widen, convolve by channel, and narrow again.
-
-    Args:
-      input_shape: Shape of an image, without include_top.
-      alpha: Factor of the numbers of channels.
-      include_top: Whether to include the layers of classification.
-      weights: "imagenet", the path of a file of weights, or None for random ones.
-      input_tensor: Symbolic tensor to use as the input.
-      pooling: Without include_top: None, "avg" or "max".
-      classes: Number of classes.
-      classifier_activation: Activation of the last layer; None returns logits.
-    """
+    """17 blocks that widen, convolve by channel, and narrow again."""
     common.check(weights, include_top, classes)
     inputs = common.image_input(input_tensor, input_shape, 224, 32, include_top)
     x = layers().Conv2D(

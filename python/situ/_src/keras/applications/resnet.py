@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """resnet.py: residual networks (He and others, 2015; with the activation before, 2016)."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from situ._src.keras.applications import common
 from situ._src.keras.applications.common import layers, named
 
@@ -106,13 +110,13 @@ def _make(class_name, counts, early):
     name = class_name.lower()
 
     def network(
-        include_top=True,
-        weights="imagenet",
-        input_tensor=None,
-        input_shape=None,
-        pooling=None,
-        classes=1000,
-        classifier_activation="softmax",
+        include_top: bool = True,
+        weights: Any = "imagenet",
+        input_tensor: Any = None,
+        input_shape: Any = None,
+        pooling: str | None = None,
+        classes: int = 1000,
+        classifier_activation: Any = "softmax",
     ):
         return _resnet(
             name,

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from situ._src.keras.applications import common
 from situ._src.keras.applications.common import layers, named
 
@@ -42,24 +44,14 @@ def _vgg(
 @named("vgg16")
 def VGG16(
     include_top: bool = True,
-    weights="imagenet",
-    input_tensor=None,
-    input_shape=None,
-    pooling=None,
-    classes=1000,
-    classifier_activation="softmax",
+    weights: Any = "imagenet",
+    input_tensor: Any = None,
+    input_shape: Any = None,
+    pooling: str | None = None,
+    classes: int = 1000,
+    classifier_activation: Any = "softmax",
 ):
-    """13 convolutions and 3 dense layers.
-
-    Args:
-      include_top: Whether to include the layers of classification.
-      weights: "imagenet", the path of a file of weights, or None for random ones.
-      input_tensor: Symbolic tensor to use as the input.
-      input_shape: Shape of an image, without include_top.
-      pooling: Without include_top: None, "avg" or "max".
-      classes: Number of classes.
-      classifier_activation: Activation of the last layer; None returns logits.
-    """
+    """13 convolutions and 3 dense layers."""
     return _vgg(
         "vgg16",
         (2, 2, 3, 3, 3),
@@ -76,24 +68,14 @@ def VGG16(
 @named("vgg19")
 def VGG19(
     include_top: bool = True,
-    weights="imagenet",
-    input_tensor=None,
-    input_shape=None,
-    pooling=None,
-    classes=1000,
-    classifier_activation="softmax",
+    weights: Any = "imagenet",
+    input_tensor: Any = None,
+    input_shape: Any = None,
+    pooling: str | None = None,
+    classes: int = 1000,
+    classifier_activation: Any = "softmax",
 ):
-    """16 convolutions and 3 dense layers.
-
-    Args:
-      include_top: Whether to include the layers of classification.
-      weights: "imagenet", the path of a file of weights, or None for random ones.
-      input_tensor: Symbolic tensor to use as the input.
-      input_shape: Shape of an image, without include_top.
-      pooling: Without include_top: None, "avg" or "max".
-      classes: Number of classes.
-      classifier_activation: Activation of the last layer; None returns logits.
-    """
+    """16 convolutions and 3 dense layers."""
     return _vgg(
         "vgg19",
         (2, 2, 4, 4, 4),

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from situ._src.keras.applications import common
 from situ._src.keras.applications.common import layers, named
 
@@ -36,24 +38,14 @@ def _shrinking(x, widths, number):
 @named("xception")
 def Xception(
     include_top: bool = True,
-    weights="imagenet",
-    input_tensor=None,
-    input_shape=None,
-    pooling=None,
-    classes=1000,
-    classifier_activation="softmax",
+    weights: Any = "imagenet",
+    input_tensor: Any = None,
+    input_shape: Any = None,
+    pooling: str | None = None,
+    classes: int = 1000,
+    classifier_activation: Any = "softmax",
 ):
-    """36 convolutions in 14 blocks.
-
-    Args:
-      include_top: Whether to include the layers of classification.
-      weights: "imagenet", the path of a file of weights, or None for random ones.
-      input_tensor: Symbolic tensor to use as the input.
-      input_shape: Shape of an image, without include_top.
-      pooling: Without include_top: None, "avg" or "max".
-      classes: Number of classes.
-      classifier_activation: Activation of the last layer; None returns logits.
-    """
+    """36 convolutions in 14 blocks."""
     common.check(weights, include_top, classes)
     inputs = common.image_input(input_tensor, input_shape, 299, 71, include_top, weights)
     x = layers().Conv2D(32, 3, strides=2, use_bias=False, name="block1_conv1")(inputs)
