@@ -264,7 +264,8 @@ def test_mixed_precision_policies(policy):
     model.compile("sgd", "sparse_categorical_crossentropy")
     is_scaled = isinstance(model.optimizer, tf.keras.mixed_precision.LossScaleOptimizer)
     assert is_scaled == (policy == "mixed_float16")
-    history = model.fit(normal(4, 8, 8, 3), np.arange(4) % 3, epochs=5, verbose=0)
+    # The first steps may be skipped: their gradients exceed half precision at the initial scale.
+    history = model.fit(normal(4, 8, 8, 3), np.arange(4) % 3, epochs=20, verbose=0)
     assert history.history["loss"][-1] < history.history["loss"][0]
 
 
