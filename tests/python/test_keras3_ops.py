@@ -279,3 +279,13 @@ def test_errors_say_what_is_wrong():
         keras.distribution.DataParallel()
     with pytest.raises(TypeError):
         ops.mean(F, axes=1)
+
+
+def test_depthwise_convolutions_with_different_strides():
+    x = numpy.arange(64, dtype="float32").reshape(1, 8, 4, 2)
+    kernel = numpy.ones((2, 2, 2, 1), "float32")
+    every = ops.convert_to_numpy(ops.depthwise_conv(x, kernel))
+    got = ops.convert_to_numpy(ops.depthwise_conv(x, kernel, (1, 2)))
+    assert numpy.array_equal(got, every[:, :, ::2])
+    separable = ops.separable_conv(x, kernel, numpy.ones((1, 1, 2, 3), "float32"), (2, 1))
+    assert tuple(separable.shape) == (1, 4, 3, 3)

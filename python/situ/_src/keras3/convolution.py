@@ -187,7 +187,7 @@ def depthwise_conv(
     Args:
       inputs: Tensor.
       kernel: Tensor of shape [*spatial, input channels, output channels per input channel].
-      strides: One number or one per axis; the largest is used for all.
+      strides: One number or one per axis.
       padding: "valid" or "same".
       data_format: "channels_last" or "channels_first"; default:
         `keras.config.image_data_format()`.
@@ -204,7 +204,6 @@ def depthwise_conv(
     if spatial == 1:
         x, kernel = tf.expand_dims(x, 1), tf.expand_dims(kernel, 0)
         steps, rates = [steps[0], steps[0]], [1, rates[0]]
-    steps = [max(steps)] * 2
     result = tf.nn.depthwise_conv2d(x, kernel, [1, *steps, 1], padding.upper(), dilations=rates)
     return _channels_back(tf.squeeze(result, [1]) if spatial == 1 else result, first)
 
@@ -225,7 +224,7 @@ def separable_conv(
       inputs: Tensor with 1 or 2 spatial axes.
       depthwise_kernel: Tensor of shape [*spatial, input channels, channels per input channel].
       pointwise_kernel: Tensor of shape [*ones, depthwise channels, output channels].
-      strides: One number or one per axis; the largest is used for all.
+      strides: One number or one per axis.
       padding: "valid" or "same".
       data_format: "channels_last" or "channels_first"; default:
         `keras.config.image_data_format()`.
