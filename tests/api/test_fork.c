@@ -52,7 +52,7 @@ static bool adds_in_child(void *context) {
 
 static void children_make_eager_calls(void **state) {
   (void)state;
-  if (!CHILD_MAY_ALLOCATE) SKIP("ASan does not support malloc after fork");
+  if (!CHILD_MAY_ALLOCATE) SKIP("the sanitizer does not support malloc after fork");
   fleet("");
   struct job job = {0};
   situ_op row;

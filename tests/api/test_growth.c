@@ -209,7 +209,7 @@ static bool goes_on(void *context) {
 
 static void a_child_goes_on_with_a_graph_that_others_used(void **state) {
   (void)state;
-  if (!CHILD_MAY_ALLOCATE) SKIP("ASan does not support malloc after fork");
+  if (!CHILD_MAY_ALLOCATE) SKIP("the sanitizer does not support malloc after fork");
   struct crowd crowd;
   begin(&crowd);
   crowd.builders = 1;

@@ -14,9 +14,9 @@
 
 enum { CHILD_SECONDS = 600 };
 
-/* Whether children of a process whose other threads allocate may allocate, too: the allocator of
- * ASan has no handlers for fork, so that a child may find it locked for ever. */
-#ifdef __SANITIZE_ADDRESS__
+/* Whether children of a process whose other threads allocate may allocate, too: the allocators
+ * of ASan and TSan have no handlers for fork, so that a child may find them locked for ever. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { CHILD_MAY_ALLOCATE = 0 };
 #else
 enum { CHILD_MAY_ALLOCATE = 1 };
