@@ -446,6 +446,8 @@ static void stitch_grad(struct gradient *g) {
     g->dx[n + i] = OP(g, "GatherV2", g->dy[0], g->in[i], gradient_int(g, 0));
 }
 
+#define UNIQUE_DEVICES "CPU* GPU(" NUMERIC ")" /* computed on the host */
+
 static const struct op_def op_defs[] = {
     {.name = "Where",
      .inputs = "input:T",
@@ -467,7 +469,7 @@ static const struct op_def op_defs[] = {
             "index of each element among them.",
      .args = "x: Vector.\n"
              "out_idx: Integer type of the indices.",
-     .devices = "CPU* GPU(" NUMERIC ")",
+     .devices = UNIQUE_DEVICES,
      .flags = OP_NO_GRADIENT,
      .shape = unique_shape,
      .compute = compute_unique},
@@ -479,7 +481,7 @@ static const struct op_def op_defs[] = {
      .doc = "The distinct elements of a vector as Unique finds them, and their counts.",
      .args = "x: Vector.\n"
              "out_idx: Integer type of indices and counts.",
-     .devices = "CPU* GPU(" NUMERIC ")",
+     .devices = UNIQUE_DEVICES,
      .flags = OP_NO_GRADIENT,
      .shape = unique_shape,
      .compute = compute_unique},
@@ -493,7 +495,7 @@ static const struct op_def op_defs[] = {
      .args = "x: Input tensor.\n"
              "axis: Vector with the axis whose slices are compared; empty for a vector x.\n"
              "out_idx: Integer type of indices and counts.",
-     .devices = "CPU* GPU(" NUMERIC ")",
+     .devices = UNIQUE_DEVICES,
      .flags = OP_NO_GRADIENT,
      .shape = unique_shape,
      .compute = compute_unique},
@@ -506,7 +508,7 @@ static const struct op_def op_defs[] = {
      .args = "x: Input tensor.\n"
              "axis: Vector with the axis whose slices are compared; empty for a vector x.\n"
              "out_idx: Integer type of indices and counts.",
-     .devices = "CPU* GPU(" NUMERIC ")",
+     .devices = UNIQUE_DEVICES,
      .flags = OP_NO_GRADIENT,
      .shape = unique_shape,
      .compute = compute_unique},
