@@ -134,8 +134,7 @@ static PyObject *true_divide(PyObject *x, PyObject *y) {
   if (types_is_real(type) || types_is_complex(type)) return binary(OP_true_divide, x, y);
   return decline(x, y, composite("truediv", x, y));
 }
-static PyObject *power(PyObject *x, PyObject *y, PyObject *none) {
-  (void)none;
+static PyObject *power(PyObject *x, PyObject *y) {
   if (common_type(x, y) != SITU_NO_TYPE) return binary(OP_power, x, y);
   return decline(x, y, composite("pow", x, y));
 }
@@ -209,10 +208,9 @@ static PyObject *promoted(binaryfunc compute, PyObject *x, PyObject *y) {
   return result;
 }
 
-static PyObject *power_of(PyObject *x, PyObject *y) { return power(x, y, Py_None); }
 static PyObject *nb_power(PyObject *x, PyObject *y, PyObject *none) {
   (void)none;
-  return promoted(power_of, x, y);
+  return promoted(power, x, y);
 }
 
 #define PROMOTED(slot) \
