@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * nn.c: the layers of a small network for images of 24 x 24 pixels (convolutions, local response
- * normalisation, max-pooling), forwards and backwards, through a session, against oneDNN alone in
+ * normalization, max-pooling), forwards and backwards, through a session, against oneDNN alone in
  * the layouts that it likes best.
  */
 #include <stdio.h>
@@ -186,8 +186,8 @@ int main(int argc, char **argv) {
       {"nn.conv2_filter", "gradient of its filter", ONEDNN_CONV_FILTER, conv2, 0.9},
       {"nn.pool", "max-pooling 3x3/2 of 24x24x64", ONEDNN_POOL, pool, 1},
       {"nn.pool_grad", "max-pooling and its gradient", ONEDNN_POOL_GRAD, pool, 1},
-      {"nn.lrn", "local response normalisation of 12x12x64", ONEDNN_LRN, lrn, 1},
-      {"nn.lrn_grad", "gradient of the normalisation", ONEDNN_LRN_GRAD, lrn, 1},
+      {"nn.lrn", "local response normalization of 12x12x64", ONEDNN_LRN, lrn, 1},
+      {"nn.lrn_grad", "gradient of the normalization", ONEDNN_LRN_GRAD, lrn, 1},
   };
   bench_start(argc, argv);
   for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) measure(&layers[i]);

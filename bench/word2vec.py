@@ -24,7 +24,7 @@ def make(tf, whole=False):
     random = np.random.RandomState(0)
     table = random.uniform(-1, 1, (WORDS, WIDTH)).astype(np.float32)
     weights = (random.randn(WORDS, WIDTH) * WIDTH**-0.5).astype(np.float32)
-    centres, targets, others = [random.randint(0, WORDS, n) for n in (BATCH, BATCH, OTHERS)]
+    centers, targets, others = [random.randint(0, WORDS, n) for n in (BATCH, BATCH, OTHERS)]
     with tf.Graph().as_default():
         words, weights = tf.Variable(table), tf.Variable(weights)
         biases = tf.Variable(tf.zeros([WORDS]))
@@ -53,7 +53,7 @@ def make(tf, whole=False):
             )
         )
         session.run(tf.global_variables_initializer())
-    feeds = {ids: centres, labels: targets.reshape(-1, 1)}
+    feeds = {ids: centers, labels: targets.reshape(-1, 1)}
     return lambda: session.run(step, feeds), lambda: float(session.run(loss, feeds))
 
 

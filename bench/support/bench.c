@@ -113,7 +113,7 @@ static int by_seconds(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-static void summarise(struct bench_side *side, struct burst *bursts, int count) {
+static void summarize(struct bench_side *side, struct burst *bursts, int count) {
   qsort(bursts, (size_t)count, sizeof *bursts, by_seconds);
   side->best = bursts[0].seconds;
   side->median = bursts[count / 2].seconds;
@@ -161,7 +161,7 @@ bool bench_alternate(struct bench_side *sides, int count) {
     n_clean += *all;
   }
   bool quiet = keep_clean(&record, count, clean, n_clean);
-  for (int s = 0; s < count; s++) summarise(&sides[s], record.bursts[s], record.rounds);
+  for (int s = 0; s < count; s++) summarize(&sides[s], record.bursts[s], record.rounds);
   for (int s = 0, alone = 0; s < count; s++) quiet |= (alone += sides[s].alone) == count;
   return quiet;
 }

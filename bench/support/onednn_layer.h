@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * onednn_layer.h: oneDNN's convolutions, pooling and normalisation with nothing around them, in the
+ * onednn_layer.h: oneDNN's convolutions, pooling and normalization with nothing around them, in the
  * layouts that it likes best. */
 #ifndef SITU_BENCH_ONEDNN_LAYER_H
 #define SITU_BENCH_ONEDNN_LAYER_H

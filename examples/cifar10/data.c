@@ -38,7 +38,7 @@ static bool is_inside(int label, int x, int y, int r) {
   return shapes[label];
 }
 
-/* Makes the record of an image: its class, place, size and colours are draws of its number. */
+/* Makes the record of an image: its class, place, size and colors are draws of its number. */
 static void make_record(uint64_t image, unsigned char *out) {
   const int label = records_draw(image, 0, CIFAR_CLASSES);
   const int left = 13 + records_draw(image, 1, 6), top = 13 + records_draw(image, 2, 6);
@@ -46,9 +46,9 @@ static void make_record(uint64_t image, unsigned char *out) {
   const bool is_light = records_draw(image, 10, 2);
   out[0] = (unsigned char)label;
   for (int i = 0; i < 3 * PIXELS; i++) {
-    const int colour = i / PIXELS, y = i % PIXELS / CIFAR_SIDE, x = i % CIFAR_SIDE;
-    const int dark = 20 + records_draw(image, (uint64_t)(4 + colour), 90);
-    const int light = dark + 60 + records_draw(image, (uint64_t)(7 + colour), 60);
+    const int color = i / PIXELS, y = i % PIXELS / CIFAR_SIDE, x = i % CIFAR_SIDE;
+    const int dark = 20 + records_draw(image, (uint64_t)(4 + color), 90);
+    const int light = dark + 60 + records_draw(image, (uint64_t)(7 + color), 60);
     const int base = is_inside(label, x - left, y - top, size) == is_light ? light : dark;
     const int value = base + records_draw(image, (uint64_t)(16 + i), 41) - 20;
     out[1 + i] = (unsigned char)(value < 0 ? 0 : value > 255 ? 255 : value);

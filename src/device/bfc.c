@@ -32,7 +32,7 @@ struct region {
  * unused records. */
 struct chunk {
   struct free_node free_node; /* size and address are valid in both states */
-  struct chunk *prev, *next;  /* neighbours in the region */
+  struct chunk *prev, *next;  /* neighbors in the region */
   struct region *region;      /* NULL: unused record */
   size_t requested;
   int32_t handle;
@@ -324,7 +324,7 @@ bool bfc_alloc(struct bfc *bfc, size_t bytes, struct bfc_chunk *out) {
   return true;
 }
 
-/* Removes a chunk whose bytes a neighbour has absorbed. */
+/* Removes a chunk whose bytes a neighbor has absorbed. */
 static void unlink_chunk(struct bfc *bfc, struct chunk *chunk) {
   if (chunk->next) chunk->next->prev = chunk->prev;
   if (chunk->prev)
@@ -334,7 +334,7 @@ static void unlink_chunk(struct bfc *bfc, struct chunk *chunk) {
   release_chunk(bfc, chunk);
 }
 
-/* Frees a chunk and coalesces it with free neighbours. */
+/* Frees a chunk and coalesces it with free neighbors. */
 static void free_chunk(struct bfc *bfc, struct chunk *chunk) {
   struct chunk *prev = chunk->prev, *next = chunk->next;
   if (prev && prev->requested) prev = NULL;

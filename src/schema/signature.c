@@ -160,7 +160,7 @@ static const char *read_bounds(struct word *rest, situ_op_attr *out) {
   return is_minimum ? start : NULL;
 }
 
-/* The type of an attribute as catalogues show it: "int>=1" for "int32>=1". */
+/* The type of an attribute as catalogs show it: "int>=1" for "int32>=1". */
 static const char *type_text(struct arena *arena, struct word kind, const char *bounds,
                              const char *end) {
   static const char narrow[] = "int32";

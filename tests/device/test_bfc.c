@@ -166,7 +166,7 @@ static void default_splits_off_useful_remainders(void **state) {
   finish(bfc, &driver);
 }
 
-static void free_neighbours_are_coalesced(void **state) {
+static void free_neighbors_are_coalesced(void **state) {
   (void)state;
   for (int order = 0; order < 6; order++) {
     static const int orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
@@ -351,7 +351,7 @@ int main(void) {
       cmocka_unit_test(reference_splits_at_twice_the_size),
       cmocka_unit_test(reference_caps_unsplit_remainder),
       cmocka_unit_test(default_splits_off_useful_remainders),
-      cmocka_unit_test(free_neighbours_are_coalesced),
+      cmocka_unit_test(free_neighbors_are_coalesced),
       cmocka_unit_test(double_free_is_detected),
       cmocka_unit_test(without_growth_the_limit_is_reserved_on_first_use),
       cmocka_unit_test(reference_regions_double),

@@ -137,7 +137,7 @@ def avg_pool_grad(attrs, shape, dy):
     return back(attrs, dx)
 
 
-def neighbours(attrs, x):
+def neighbors(attrs, x):
     """Sums over the channels around each one."""
     radius, channels = attrs["depth_radius"], x.shape[-1]
     around = [x[..., max(0, c - radius):c + radius + 1].sum(-1) for c in range(channels)]
@@ -145,13 +145,13 @@ def neighbours(attrs, x):
 
 
 def lrn(attrs, x):
-    return x * (attrs["bias"] + attrs["alpha"] * neighbours(attrs, x * x)) ** -attrs["beta"]
+    return x * (attrs["bias"] + attrs["alpha"] * neighbors(attrs, x * x)) ** -attrs["beta"]
 
 
 def lrn_grad(attrs, dy, x, y):
-    scale = attrs["bias"] + attrs["alpha"] * neighbours(attrs, x * x)
+    scale = attrs["bias"] + attrs["alpha"] * neighbors(attrs, x * x)
     factor = -2 * attrs["alpha"] * attrs["beta"]
-    return dy * scale ** -attrs["beta"] + factor * x * neighbours(attrs, dy * y / scale)
+    return dy * scale ** -attrs["beta"] + factor * x * neighbors(attrs, dy * y / scale)
 
 
 def conv_taps(attrs, shape, filter_shape):

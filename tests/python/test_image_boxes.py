@@ -19,12 +19,12 @@ def test_boxes_are_drawn():
     assert (blue == second).all() and (yellow == (first & ~second)).all()
 
 
-def test_colours_of_ones_own_and_grey():
+def test_custom_and_gray_colors():
     image, box = np.zeros((1, 2, 2, 1), "f"), np.array([[[0, 0, 1, 1], [0, 0, 0, 0]]], "f")
     made = tf.image.draw_bounding_boxes(image, box, [[0.25], [0.75]]).numpy()
     assert made.ravel().tolist() == [0.75, 0.25, 0.25, 0.25]
-    grey = tf.image.draw_bounding_boxes(image, box, None).numpy()
-    assert grey.ravel().tolist() == [1.0] * 4
+    gray = tf.image.draw_bounding_boxes(image, box, None).numpy()
+    assert gray.ravel().tolist() == [1.0] * 4
 
 
 def test_unknown_counts_are_told():

@@ -37,7 +37,7 @@ def test_cubic_filters_of_both_generations():
         tf.image.resize(IMAGE, [6, 3], "cubist")
 
 
-def test_colours_there_and_back():
+def test_color_conversions_are_inverse():
     for there, back in (("rgb_to_yuv", "yuv_to_rgb"), ("rgb_to_yiq", "yiq_to_rgb")):
         turned = getattr(tf.image, there)(IMAGE)
         np.testing.assert_allclose(
@@ -126,8 +126,8 @@ def test_png_with_other_channels():
     assert (tf.io.decode_png(file).numpy() == image).all()
     assert (tf.io.decode_png(file, channels=3).numpy() == image[:, :, :3]).all()
     assert tf.io.decode_png(file, channels=1).numpy().ravel().tolist() == [16, 96, 176]
-    grey = tf.io.encode_png(image[:, :, :1])
-    assert tf.io.decode_png(grey, channels=4).numpy()[0].tolist() == [
+    gray = tf.io.encode_png(image[:, :, :1])
+    assert tf.io.decode_png(gray, channels=4).numpy()[0].tolist() == [
         [0, 0, 0, 255],
         [80, 80, 80, 255],
         [160, 160, 160, 255],

@@ -19,7 +19,7 @@ static void every_op_definition_can_be_parsed(void **state) {
   }
 }
 
-static void unknown_ops_have_a_neighbour(void **state) {
+static void unknown_ops_have_a_neighbor(void **state) {
   (void)state;
   assert_null(schema_find("Matmul"));
   assert_null(schema_find(""));
@@ -128,7 +128,7 @@ static void inputs_have_ports(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_op_definition_can_be_parsed),
-      cmocka_unit_test(unknown_ops_have_a_neighbour),
+      cmocka_unit_test(unknown_ops_have_a_neighbor),
       cmocka_unit_test(types_and_defaults_are_filled_in),
       cmocka_unit_test(lists_are_counted),
       cmocka_unit_test(wrong_calls_are_refused),

@@ -440,7 +440,7 @@ static const struct op_def op_defs[] = {
      .doc = "A vector of evenly spaced numbers: start, start + delta, ... before limit.",
      .args = "start: First number, a scalar.\n"
              "limit: End of the range, a scalar, which is not included.\n"
-             "delta: Difference of neighbours, a scalar; may be negative, not 0.",
+             "delta: Difference of neighbors, a scalar; may be negative, not 0.",
      .samples = "[]=0 []=5 []=1; []=3 []=18 []=3; []=3 []=1 []=-1; []=2 []=2 []=1",
      .host = "start limit delta",
      .devices = EVERYWHERE,

@@ -84,8 +84,8 @@ static const struct op_def op_defs[] = {
              "quality: Quality from 0 to 100.\n"
              "progressive: Write a progressive file.\n"
              "optimize_size: Optimize the Huffman tables: smaller files, more time.\n"
-             "chroma_downsampling: Store colours at half the resolution.\n"
-             "density_unit: Unit of x_density and y_density: pixels per inch or per centimetre.\n"
+             "chroma_downsampling: Store colors at half the resolution.\n"
+             "density_unit: Unit of x_density and y_density: pixels per inch or per centimeter.\n"
              "x_density: Horizontal resolution stored in the header.\n"
              "y_density: Vertical resolution stored in the header.\n"
              "xmp_metadata: XMP metadata to store; empty stores none.",

@@ -27,7 +27,7 @@ struct jpeg_encode_options {
   int64_t height, width, channels; /* of the pixels; 1 or 3 channels */
   int64_t quality;                 /* 0 to 100 */
   bool progressive, optimize_size, chroma_downsampling;
-  uint8_t density_unit; /* 1: per inch, 2: per centimetre */
+  uint8_t density_unit; /* 1: per inch, 2: per centimeter */
   int64_t x_density, y_density;
   const char *xmp_metadata;
 };

@@ -135,7 +135,7 @@ static situ_status record_nearest_grad(struct call *call) {
   return record_grad(call, &resize_nearest_grad_kernel);
 }
 
-/* Colours */
+/* Colors */
 
 static situ_status color_shape(struct call *call) {
   const situ_shape *in = &call->in[0].shape;
@@ -229,7 +229,7 @@ static const struct op_def op_defs[] = {
      .inputs = "images:T[b,h,w,c] size:int32[2]",
      .outputs = "resized_images:T",
      .attrs = "T:{" TYPE_NAMES_NUMBER "} " RULES,
-     .doc = "Resizes images with nearest-neighbour interpolation.",
+     .doc = "Resizes images with nearest-neighbor interpolation.",
      .args = "images: Images [batch, height, width, channels].\n"
              "size: New height and width.",
      .samples = RESIZE_SAMPLES(CENTERS),
@@ -296,7 +296,7 @@ static const struct op_def op_defs[] = {
      .outputs = "output:T",
      .attrs = "T:{" TYPE_NAMES_REAL "}=float",
      .python = "image.rgb_to_hsv",
-     .doc = "Converts RGB colours to hue, saturation and value.",
+     .doc = "Converts RGB colors to hue, saturation and value.",
      .args = "images: Tensor with RGB values from 0 to 1 in its last dimension, of size 3.",
      .samples = "[4,3]:pos; [2,2,3]:pos; [1,3]=0,0,0",
      .devices = EVERYWHERE,
@@ -308,7 +308,7 @@ static const struct op_def op_defs[] = {
      .outputs = "output:T",
      .attrs = "T:{" TYPE_NAMES_REAL "}=float",
      .python = "image.hsv_to_rgb",
-     .doc = "Converts hue, saturation and value to RGB colours.",
+     .doc = "Converts hue, saturation and value to RGB colors.",
      .args = "images: Tensor with hue, saturation and value from 0 to 1 in its last dimension, of "
              "size 3.",
      .samples = "[2,3]=0.25,0.5,0.75,0.875,1,0.5; [1,3]=0,0,0",

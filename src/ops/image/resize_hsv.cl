@@ -30,7 +30,7 @@ INLINE float image_cubic(float x, float a) {
                : x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : (float)0;
 }
 
-/* Weight k (0 to 3) of the four neighbours of coordinate `at`, and its index. With half-pixel
+/* Weight k (0 to 3) of the four neighbors of coordinate `at`, and its index. With half-pixel
  * centers, pixels outside have no weight, otherwise the border is repeated. Distances are multiples
  * of 1/1024, as in TensorFlow's table of weights. */
 struct image_taps {
@@ -60,7 +60,7 @@ struct image_between {
   i64 low, high;
   float part;
 };
-INLINE struct image_between image_neighbours(i64 i, float scale, i64 centers, i64 size) {
+INLINE struct image_between image_neighbors(i64 i, float scale, i64 centers, i64 size) {
   const float at = image_place(i, scale, centers), whole = floor(at);
   const struct image_between found = {whole < 0 ? 0 : (i64)whole,
                                       image_within((i64)ceil(at), size), at - whole};
@@ -76,8 +76,8 @@ KERNEL(resize_bilinear, IN(T, x), OUT(float, y), SIZES(in), SIZE(n)) {
   IMAGE_SCALES;
   const i64 c = i % in[4], w = i / in[4] % in[3], h = i / in[4] / in[3] % in[2];
   const i64 image = i / in[4] / in[3] / in[2];
-  const struct image_between down = image_neighbours(h, tall, in[5], in[0]);
-  const struct image_between across = image_neighbours(w, wide, in[5], in[1]);
+  const struct image_between down = image_neighbors(h, tall, in[5], in[0]);
+  const struct image_between across = image_neighbors(w, wide, in[5], in[1]);
   const i64 top = (image * in[0] + down.low) * in[1], bottom = (image * in[0] + down.high) * in[1];
   const float a = (float)x[(top + across.low) * in[4] + c];
   const float b = (float)x[(top + across.high) * in[4] + c];
@@ -170,10 +170,10 @@ KERNEL(resize_bilinear_grad, IN(float, dy), OUT(T, dx), SIZES(in), SIZE(n)) {
   const i64 c = i % in[4], image = i / in[4], plane = in[0] * in[1];
   for (i64 k = 0; k < plane; k++) dx[(image * plane + k) * in[4] + c] = (T)0;
   for (i64 h = 0; h < in[2]; h++) {
-    const struct image_between down = image_neighbours(h, tall, in[5], in[0]);
+    const struct image_between down = image_neighbors(h, tall, in[5], in[0]);
     const i64 top = image * plane + down.low * in[1], bottom = image * plane + down.high * in[1];
     for (i64 w = 0; w < in[3]; w++) {
-      const struct image_between across = image_neighbours(w, wide, in[5], in[1]);
+      const struct image_between across = image_neighbors(w, wide, in[5], in[1]);
       const C g = (C)dy[((image * in[2] + h) * in[3] + w) * in[4] + c];
       const C v = (C)down.part, u = (C)across.part;
       const i64 a = (top + across.low) * in[4] + c, b = (top + across.high) * in[4] + c;
@@ -205,7 +205,7 @@ KERNEL(resize_bicubic_grad, IN(float, dy), OUT(T, dx), SIZES(in), SIZE(n)) {
   }
 }
 
-/* Colours: red, green, blue; hue, saturation, value; all from 0 to 1. */
+/* Colors: red, green, blue; hue, saturation, value; all from 0 to 1. */
 KERNEL(rgb_to_hsv, IN(T, x), OUT(T, y), SIZE(n)) {
   EACH(i, n);
   const C r = (C)x[3 * i], g = (C)x[3 * i + 1], b = (C)x[3 * i + 2];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * einsum.c: the op Einsum: sums of products of one or two tensors along labelled dimensions.
+ * einsum.c: the op Einsum: sums of products of one or two tensors along labeled dimensions.
  *
  * A dimension is in the batch (in both inputs and the result), contracted (in both inputs only),
  * free (in one input and the result) or summed (in one input only). The inputs are copied to

@@ -200,7 +200,7 @@ static void norm_grad(struct gradient *g) { norm_grad_of(g, "FusedBatchNormGrad"
 static void norm_grad_v2(struct gradient *g) { norm_grad_of(g, "FusedBatchNormGradV2", 5); }
 static void norm_grad_v3(struct gradient *g) { norm_grad_of(g, "FusedBatchNormGradV3", 6); }
 
-/* The second derivative, of ops. With h the normalised x, s = 1 / sqrt(variance + epsilon) and P(u)
+/* The second derivative, of ops. With h the normalized x, s = 1 / sqrt(variance + epsilon) and P(u)
  * = u - mean(u) - h mean(u h), the gradient is dx = scale s P(dy), dscale = sum(dy h), doffset =
  * sum(dy). P is symmetric, and a gradient q of h is s P(q) of x; s has the gradient -s^2 h / n. */
 struct second {

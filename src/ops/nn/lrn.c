@@ -47,7 +47,7 @@ static situ_status lrn_record(struct call *call) {
     return INVALID("depth_radius must be nonnegative, but is %lld", (long long)requested);
   if (channels > MOST_CHANNELS || radius > MOST_RADIUS)
     return situ_status_create(SITU_UNIMPLEMENTED,
-                              "Normalisation of %lld channels with a depth_radius of %lld: at most "
+                              "Normalization of %lld channels with a depth_radius of %lld: at most "
                               "%d and %d are possible",
                               (long long)channels, (long long)requested, MOST_CHANNELS,
                               MOST_RADIUS);
@@ -69,7 +69,7 @@ static void lrn_grad(struct gradient *g) {
 
 static void lrn_grad_grad(struct gradient *g) {
   gradient_fail(g, situ_status_create(SITU_UNIMPLEMENTED,
-                                      "LRNGrad has no gradient: local response normalisation can "
+                                      "LRNGrad has no gradient: local response normalization can "
                                       "be differentiated once only"));
 }
 
@@ -84,7 +84,7 @@ static const struct op_def op_defs[] = {
      .attrs = LRN_ATTRS,
      .python = "nn.local_response_normalization nn.lrn",
      .doc = "Local response normalization: x / (bias + alpha * s)^beta, where s is the sum of "
-            "squares over neighbouring channels.",
+            "squares over neighboring channels.",
      .args = "input: Images [batch, height, width, channels].\n"
              "alpha: Factor of the sum of squares.",
      .samples = "[2,3,2,7]; depth_radius=2 alpha=0.5 beta=0.75 [1,2,3,40]; "

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * lrn.cl: local response normalisation and its gradient: every element is divided by a power of
- * the squares of its neighbours among the channels of the same pixel.
+ * lrn.cl: local response normalization and its gradient: every element is divided by a power of
+ * the squares of its neighbors among the channels of the same pixel.
  *
  * scale = bias + alpha * (sum of squares of the channels c - radius ... c + radius)
  * y = x / scale^beta */
@@ -25,7 +25,7 @@ KERNEL(lrn, IN(T, x), OUT(T, y), SIZE(channels), SIZE(radius), REAL(bias), REAL(
 
 #if IS_PICKED(lrn_grad)
 /* A work-group computes 256 elements. Its work items first compute the terms of these and of the
- * neighbours within the radius (at most 64, see lrn.c) in local memory. */
+ * neighbors within the radius (at most 64, see lrn.c) in local memory. */
 GROUP_KERNEL(lrn_grad, IN(T, dy), IN(T, x), IN(T, y), OUT(T, dx), SIZE(channels), SIZE(radius),
              REAL(bias), REAL(alpha), REAL(beta), SIZE(n)) {
   __local C scales[256 + 2 * 64], shares[256 + 2 * 64];

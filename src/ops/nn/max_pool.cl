@@ -135,8 +135,8 @@ INLINE void JOIN(largest, T_NAME)(const T *x, T *y, uchar *argmax, i64 count, i6
 INLINE void JOIN(pool_windows, T_NAME)(i64 begin, i64 end, const T *x, T *y, uchar *argmax,
                                        const i64 *dim, const i64 *place, const i64 *step, i64 bytes,
                                        i64 plane) {
-  const bool neighbours = step[3] == 1 && step[7] == 1;
-  const i64 fresh = neighbours ? place[3] * step[2] * (i64)sizeof(T) : 64; /* bytes of a row */
+  const bool neighbors = step[3] == 1 && step[7] == 1;
+  const i64 fresh = neighbors ? place[3] * step[2] * (i64)sizeof(T) : 64; /* bytes of a row */
   /* More than the caches near a core hold, but few bytes per row. */
   const bool large = plane * (i64)sizeof(T) >= 1 << 19 && place[2] * fresh <= 1 << 14;
   /* The position is incremented, not divided: a division takes as long as a window. */
@@ -144,7 +144,7 @@ INLINE void JOIN(pool_windows, T_NAME)(i64 begin, i64 end, const T *x, T *y, uch
   i64 row_ = pixel / dim[1] % dim[0], image_ = pixel / dim[1] / dim[0];
   for (i64 i = begin, count; i < end; i += count) {
     WINDOW_HERE();
-    count = !neighbours ? 1 : end - i < dim[2] - channel_ ? end - i : dim[2] - channel_;
+    count = !neighbors ? 1 : end - i < dim[2] - channel_ ? end - i : dim[2] - channel_;
     const i64 number = (h0 - h) * dim[4] + w0 - w, rows = h1 - h0, cols = w1 - w0;
     const T *from = x + start + h0 * step[1] + w0 * step[2];
     uchar *to = argmax ? argmax + at : NULL;

@@ -91,8 +91,8 @@ INLINE T binomial_large(struct uniform_stream *s, T count, T prob) {
   const T m = floor((count + 1) * prob);
   for (;;) {
     const T u = stream_next(s), v = stream_next(s);
-    const T centred = u - (T)0.5, shifted = (T)0.5 - fabs(centred);
-    const T k = floor((2 * a / shifted + b) * centred + c);
+    const T centered = u - (T)0.5, shifted = (T)0.5 - fabs(centered);
+    const T k = floor((2 * a / shifted + b) * centered + c);
     if (shifted >= (T)0.07 && v <= (T)0.92 - (T)4.2 / b) return k;
     if (k < 0 || k > count) continue;
     const T bound = (m + (T)0.5) * log((m + 1) / (r * (count - m + 1))) +

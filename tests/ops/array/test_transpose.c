@@ -12,7 +12,7 @@
 
 static const situ_type types[] = {SITU_FLOAT, SITU_DOUBLE, SITU_HALF, SITU_UINT8};
 
-/* Fills a tensor of any type so that neighbours differ. */
+/* Fills a tensor of any type so that neighbors differ. */
 static situ_tensor *counting(situ_type type, situ_shape shape) {
   situ_tensor *tensor = NULL;
   assert_null(situ_tensor_create(type, shape, NULL, &tensor));

@@ -182,7 +182,7 @@ def rejection_resample(self, class_func, target_dist, initial_dist=None, seed=No
     def with_class(*element):
         return class_of(*element), element if len(element) > 1 else element[0]
 
-    labelled = self.map(with_class)
+    labeled = self.map(with_class)
     if initial_dist is None:
         initial = _estimates(self.map(class_func), target.shape.as_list()[0])
         mixtures = initial.map(lambda share: _mixture(share, target))
@@ -191,21 +191,21 @@ def rejection_resample(self, class_func, target_dist, initial_dist=None, seed=No
         initial = OPS["Cast"](convert_to_tensor(initial_dist), DstT="float32")
         mixtures = Dataset.from_tensors(_mixture(initial, target)).repeat()
         likely = constant_value(_mixture(initial, target)[1])
-    kept = _reject(labelled, mixtures.map(lambda keep, _: keep), seed).prefetch(3)
+    kept = _reject(labeled, mixtures.map(lambda keep, _: keep), seed).prefetch(3)
     if likely is not None and likely in (0, 1):
-        return kept if likely == 0 else labelled
+        return kept if likely == 0 else labeled
     weights = mixtures.map(lambda _, least: OPS["Pack"]([least, 1 - least]))
-    return sample_from_datasets([labelled, kept], weights, seed, True)
+    return sample_from_datasets([labeled, kept], weights, seed, True)
 
 
-def _reject(labelled, probabilities, seed):
+def _reject(labeled, probabilities, seed):
     """Keeps each element with the probability of its class."""
 
-    def with_probability(keep, labelled_element):
-        kind, element = labelled_element
+    def with_probability(keep, labeled_element):
+        kind, element = labeled_element
         return kind, OPS["GatherV2"](keep, kind, 0), element
 
-    candidates = Dataset.zip((probabilities, labelled)).map(with_probability)
+    candidates = Dataset.zip((probabilities, labeled)).map(with_probability)
     return candidates.filter(
         lambda kind, keep, element: OPS["Less"](
             random_uniform([], seed=seed, dtype=keep.dtype), keep

@@ -293,7 +293,7 @@ class ImageDataGenerator:
         zx, zy = (1, 1) if low == high == 1 else uniform(low, high, 2)
         horizontal = (numpy.random.random() < 0.5) * self.horizontal_flip
         vertical = (numpy.random.random() < 0.5) * self.vertical_flip
-        colour = self.channel_shift_range
+        color = self.channel_shift_range
         return {
             "theta": theta,
             "tx": tx,
@@ -303,7 +303,7 @@ class ImageDataGenerator:
             "zy": zy,
             "flip_horizontal": horizontal,
             "flip_vertical": vertical,
-            "channel_shift_intensity": uniform(-colour, colour) if colour else None,
+            "channel_shift_intensity": uniform(-color, color) if color else None,
             "brightness": uniform(*self.brightness_range) if self.brightness_range else None,
         }
 

@@ -350,7 +350,7 @@ def _spatial(rank):
 
     @named(f"SpatialDropout{rank}D")
     class SpatialDropout(Dropout):
-        """Drops whole channels during training, for inputs whose neighbours are correlated.
+        """Drops whole channels during training, for inputs whose neighbors are correlated.
 
         Args:
           rate: Fraction of the channels to drop, between 0 and 1.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""layers_image_color.py: layers of Keras 3 that change the colours of images at random, erase parts
+"""layers_image_color.py: layers of Keras 3 that change the colors of images at random, erase parts
 of images or mix images. With a seed, random numbers are those of Keras 3."""
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""image.py: keras.ops.image: resizing, patches, padding, cropping and colour."""
+"""image.py: keras.ops.image: resizing, patches, padding, cropping and color."""
 
 from __future__ import annotations
 

@@ -638,7 +638,7 @@ def stft(
       sequence_stride: Distance of windows.
       fft_length: Length of the transform.
       window: "hann", "hamming", None or an array.
-      center: Whether x is padded so that windows are centred.
+      center: Whether x is padded so that windows are centered.
 
     Raises:
       ValueError: If the window is unknown, or fft_length is smaller than sequence_length.
@@ -675,7 +675,7 @@ def istft(
       fft_length: Length of the transform.
       length: Length of the result; default: as long as the windows reach.
       window: "hann", "hamming", None or an array.
-      center: Whether stft centred the windows.
+      center: Whether stft centered the windows.
     """
     frames = irfft(x, fft_length)
     shape = _window(window, sequence_length, fft_length, frames.dtype)

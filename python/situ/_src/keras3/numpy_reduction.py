@@ -488,7 +488,7 @@ def _last(axis, ndim):
 
 @_op
 def diff(a: Any, n: int = 1, axis: int = -1):
-    """Differences of neighbours.
+    """Differences of neighbors.
 
     Args:
       a: Tensor.

@@ -90,7 +90,7 @@ class BatchNormalization(Layer):
         sizes, axes = shape.as_list(), [a % shape.ndims for a in axes]
         self.axis = axes[0] if len(axes) == 1 else axes
         for a in axes:
-            known(sizes[a], "The normalised dimension")
+            known(sizes[a], "The normalized dimension")
         width = [sizes[a] for a in axes]
         if len(axes) > 1:  # parameters that broadcast over the inputs
             width = [n if a in axes else 1 for a, n in enumerate(sizes)]

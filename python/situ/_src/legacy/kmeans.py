@@ -192,10 +192,10 @@ class KMeans:
         now = chosen + op("Minimum", size, left)
         new = op("LogicalAnd", op("GreaterEqual", at, chosen), op("Less", at, now))
         centers = op("SelectV2", op("ExpandDims", new, 1), rows, convert_to_tensor(self._centers))
-        learnt = [] if self._updated is self._centers else [self._updated.assign(centers)]
+        learned = [] if self._updated is self._centers else [self._updated.assign(centers)]
         return group(
             self._centers.assign(centers),
-            *learnt,
+            *learned,
             self._chosen.assign(now),
             self._initialized.assign(op("Equal", now, cast(self._count, "int64"))),
         )
@@ -223,15 +223,15 @@ class KMeans:
         return group(self._updated.assign(centers + change), self._counts.assign(seen))
 
     def _exchange(self):
-        """Assigns the learnt centers every so many steps."""
+        """Assigns the learned centers every so many steps."""
         waits, old = convert_to_tensor(self._waits), convert_to_tensor(self._centers)
         due = op("LessEqual", waits, cast(0, "int64"))
-        learnt = convert_to_tensor(self._updated)
-        learnt = _unit(learnt) if self._cosine else learnt
+        learned = convert_to_tensor(self._updated)
+        learned = _unit(learned) if self._cosine else learned
         counts = convert_to_tensor(self._counts)
         return group(
             self._waits.assign(op("SelectV2", due, cast(self._steps, "int64"), waits) - 1),
-            self._centers.assign(op("SelectV2", due, learnt, old)),
+            self._centers.assign(op("SelectV2", due, learned, old)),
             self._counts.assign(op("SelectV2", due, op("ZerosLike", counts), counts)),
         )
 

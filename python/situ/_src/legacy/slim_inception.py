@@ -380,7 +380,7 @@ def _arg_scope(module):
         batch_norm_scale=False,
         batch_norm_updates_collections=None,
     ):
-        """A penalty on weights, batch normalisation, and first values for relu."""
+        """A penalty on weights, batch normalization, and first values for relu."""
         moving = [batch_norm_var_collection]
         norm = {
             "decay": batch_norm_decay,

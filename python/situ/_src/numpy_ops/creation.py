@@ -264,7 +264,7 @@ def arange(
     Args:
       start: The first number, or the end if `stop` is None; then the first number is 0.
       stop: The end of the range.
-      step: The difference between neighbours.
+      step: The difference between neighbors.
       dtype: The type of the result; the common type of the arguments by default.
 
     Returns:
@@ -287,7 +287,7 @@ def arange(
 
 
 def _spacing(start, stop, count):
-    """Returns the difference between neighbours, in the type of the ends."""
+    """Returns the difference between neighbors, in the type of the ends."""
     return (stop - start) / tf.cast(count, start.dtype)
 
 
@@ -321,7 +321,7 @@ def linspace(
       axis: The dimension of the result that has size `num`.
 
     Returns:
-      A tensor; with `retstep` a tuple of this and the difference between neighbours.
+      A tensor; with `retstep` a tuple of this and the difference between neighbors.
 
     Raises:
       ValueError: `num` is negative.

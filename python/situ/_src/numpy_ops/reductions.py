@@ -471,7 +471,7 @@ def cumprod(a: TensorLike, axis: int | None = None, dtype: DTypeLike = None) -> 
 
 @numpy_export("diff")
 def diff(a: TensorLike, n: int = 1, axis: int = -1) -> Tensor:
-    """Returns differences of neighbours; of booleans whether they differ.
+    """Returns differences of neighbors; of booleans whether they differ.
 
     Args:
       a: A tensor of rank 1 or more.

@@ -550,7 +550,7 @@ def range_(
     Args:
       start: The first number; `limit` if that is None, and the sequence begins at 0.
       limit: The upper bound.
-      delta: The difference of neighbouring numbers.
+      delta: The difference of neighboring numbers.
       dtype: The element type. By default it is inferred from the arguments.
       name: A name for the operation (optional).
 

@@ -19,7 +19,7 @@ PLANS = {
     "saved_model": "Of tf.saved_model there are save, load, builder, in a format of situ's own.",
     "lite": "TensorFlow Lite is not planned.",
     "tpu": "TPUs are not planned.",
-    "raw_ops": "This op is not in the catalogue (`situ ops` lists it).",
+    "raw_ops": "This op is not in the catalog (`situ ops` lists it).",
 }
 
 

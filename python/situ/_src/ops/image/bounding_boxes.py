@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # typing takes long to import
     from situ._src.framework.type_aliases import Any, Tensor, TensorLike
 
 # RGBA, used in turn
-COLOURS: list = [
+COLORS: list = [
     [1, 1, 0, 1],
     [0, 0, 1, 1],
     [1, 0, 0, 1],
@@ -99,7 +99,7 @@ def draw_bounding_boxes(
                 f"images have shape {images.shape} and boxes {boxes.shape}."
             )
         if colors is None:
-            colors = [[1, *c[1:]] if depth == 1 else c for c in COLOURS]
+            colors = [[1, *c[1:]] if depth == 1 else c for c in COLORS]
         colors = op(
             "Cast",
             convert_to_tensor(colors, None if hasattr(colors, "dtype") else "float32"),

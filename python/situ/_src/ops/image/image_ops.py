@@ -612,7 +612,7 @@ def extract_patches(
 
 @export("image.total_variation")
 def total_variation(images: TensorLike, name: str | None = None) -> Tensor:
-    """Sums the absolute differences of neighbouring pixels of each image.
+    """Sums the absolute differences of neighboring pixels of each image.
 
     Args:
       images: An image or a batch of images.

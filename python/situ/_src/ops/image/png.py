@@ -19,7 +19,7 @@ def _chunk(kind, data):
 
 
 def _paeth(left, above, corner):
-    """Returns the predictor of the Paeth filter: the neighbour next to left + above - corner."""
+    """Returns the predictor of the Paeth filter: the neighbor next to left + above - corner."""
     left, above, corner = (x.astype(numpy.int16) for x in (left, above, corner))
     estimate = left + above - corner
     far = [numpy.abs(estimate - x) for x in (left, above, corner)]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # typing takes long to import
 
 @export("image.image_gradients")
 def image_gradients(image: TensorLike) -> tuple[Tensor, Tensor]:
-    """Returns (dy, dx), the differences of neighbouring pixels, with zeros in the last row or
+    """Returns (dy, dx), the differences of neighboring pixels, with zeros in the last row or
     column.
 
     Args:

@@ -217,7 +217,7 @@ def max_pool_with_argmax_v2(
 
 def _dilated(pooled, input, dilation, padding, window):
     """Pools with dilation: space_to_batch turns elements `apart` from each other into
-    neighbours."""
+    neighbors."""
     from situ._src.ops.space_to_batch_ops import batch_to_space_nd, space_to_batch_nd
 
     if padding.upper() != "VALID":
