@@ -2,7 +2,7 @@
 """data.py: files in the binary format of CIFAR-10, and a generator for machines without them.
 
 A record is one byte, the label, and 3072 bytes, the image: 32 rows of 32 red values, then green,
-then blue. The real data set (cifar-10-binary.tar.gz, unpacked in the data folder) is taken where it
+then blue. The real dataset (cifar-10-binary.tar.gz, unpacked in the data folder) is taken where it
 is. Otherwise files of the same names and form are made: each class is a shape, of any size,
 color and place. cifar10.c makes the same bytes.
 """

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * data.h: input pipelines: data sets and iterators over them.
+ * data.h: input pipelines: datasets and iterators over them.
  *
- * A data set is an immutable description of a sequence of elements, each a fixed number of tensors
- * (components). Its source is tensors, files, a callback or other data sets. An iterator produces
+ * A dataset is an immutable description of a sequence of elements, each a fixed number of tensors
+ * (components). Its source is tensors, files, a callback or other datasets. An iterator produces
  * the elements one by one and owns the threads for prefetching and parallel calls. Both are
  * reference-counted: see "Ownership" in situ.h.
  */
@@ -31,7 +31,7 @@ SITU_API situ_transform *situ_transform_retain(situ_transform *transform);
 /* Drops a reference; NULL is ignored. */
 SITU_API void situ_transform_release(situ_transform *transform);
 
-/* A parameter of a data set: a tensor, or (tensor NULL) the index of an argument that is passed to
+/* A parameter of a dataset: a tensor, or (tensor NULL) the index of an argument that is passed to
  * situ_iterator_create. */
 typedef struct situ_param {
   situ_tensor *tensor;
@@ -44,7 +44,7 @@ typedef struct situ_generator {
   situ_status (*open)(void *context, void **state);
   situ_status (*next)(void *state, situ_tensor **components, int n_components, bool *end);
   void (*close)(void *state);
-  void (*release)(void *context); /* called when the data set is freed; may be NULL */
+  void (*release)(void *context); /* called when the dataset is freed; may be NULL */
   void *context;
 } situ_generator;
 
@@ -57,7 +57,7 @@ enum {
 /* As `parallel` or prefetch count: situ chooses the number. */
 enum { SITU_AUTOTUNE = -1 };
 
-/* The arguments of a data set; unused members are zero. The kind determines which are read. */
+/* The arguments of a dataset; unused members are zero. The kind determines which are read. */
 typedef struct situ_dataset_spec {
   situ_dataset *const *inputs;
   int n_inputs;
@@ -79,7 +79,7 @@ typedef struct situ_dataset_spec {
                               errors are INTERNAL and name it; else NULL */
 } situ_dataset_spec;
 
-/* Creates a data set of a kind:
+/* Creates a dataset of a kind:
  *   Tensor, TensorSlice      params: tensors; one element, or one per slice of dimension 0
  *   Numbers                  params: start, stop, step (int64)
  *   Random                   params: two seeds; flags
@@ -95,7 +95,7 @@ typedef struct situ_dataset_spec {
  *                            set, a shape vector per component; flags
  *   Unbatch, Cache           inputs
  *   CacheFile                params: file name
- *   Window                   params: size, shift, stride; flags; components become data sets
+ *   Window                   params: size, shift, stride; flags; components become datasets
  *   Shuffle                  params: buffer size, two seeds; flags
  *   Prefetch                 params: buffer size
  *   Map, Filter, TakeWhile   transform, params: captured values; parallel, flags (Map)
@@ -104,15 +104,15 @@ typedef struct situ_dataset_spec {
  *   Scan, Reduce             transform: maps a state and an element to the next state and (Scan)
  *                            n_components outputs; params: initial state, captured values
  *   Group                    inputs: elements (key, window size, components...); produces
- *                            (key, data set of the components)
+ *                            (key, dataset of the components)
  *   Distinct                 inputs
  *   Elements                 params: tensors, n_components per element
  *   Bound                    inner, params: its arguments
- *   Handle                   params: the handle of a data set, as Window produces */
+ *   Handle                   params: the handle of a dataset, as Window produces */
 SITU_API situ_status situ_dataset_create(const char *kind, const situ_dataset_spec *spec,
                                          situ_dataset **out) SITU_MUST_USE;
 
-/* The most common kinds. The new data set retains its arguments. */
+/* The most common kinds. The new dataset retains its arguments. */
 SITU_API situ_status situ_dataset_from_tensor_slices(situ_tensor *const *tensors, int n,
                                                      situ_dataset **out) SITU_MUST_USE;
 SITU_API situ_status situ_dataset_range(int64_t start, int64_t stop, int64_t step,
@@ -136,10 +136,10 @@ SITU_API int situ_dataset_components(const situ_dataset *dataset);
 /* Returns the number of elements: -1 for infinite, -2 for unknown, as in TensorFlow. */
 SITU_API int64_t situ_dataset_cardinality(const situ_dataset *dataset);
 
-/* Creates a scalar resource handle of the data set. */
+/* Creates a scalar resource handle of the dataset. */
 SITU_API situ_status situ_dataset_handle(situ_dataset *dataset, situ_tensor **out) SITU_MUST_USE;
 
-/* Adds a reference; returns the data set. */
+/* Adds a reference; returns the dataset. */
 SITU_API situ_dataset *situ_dataset_retain(situ_dataset *dataset);
 
 /* Drops a reference; NULL is ignored. */
@@ -155,7 +155,7 @@ SITU_API situ_status situ_iterator_create(situ_dataset *dataset, situ_tensor *co
 SITU_API situ_status situ_iterator_next(situ_iterator *iterator, situ_tensor **components,
                                         bool *end) SITU_MUST_USE;
 
-/* Makes the functions of the data set log the placement of their nodes, each when this iterator is
+/* Makes the functions of the dataset log the placement of their nodes, each when this iterator is
  * the first to call it. */
 SITU_API void situ_iterator_log_placement(situ_iterator *iterator);
 
@@ -164,7 +164,7 @@ SITU_API void situ_iterator_log_placement(situ_iterator *iterator);
 SITU_API situ_status situ_iterator_check_state(situ_iterator *iterator) SITU_MUST_USE;
 
 /* Saves the position of an iterator as a vector, for situ_iterator_restore of an iterator over an
- * equal data set. Elements are not saved: restore skips as many as were read, with the same seeds,
+ * equal dataset. Elements are not saved: restore skips as many as were read, with the same seeds,
  * and calls functions of elements only where they have state. */
 SITU_API situ_status situ_iterator_save(situ_iterator *iterator, situ_tensor **out) SITU_MUST_USE;
 SITU_API situ_status situ_iterator_restore(situ_iterator *iterator,

@@ -23,7 +23,7 @@ struct iterator_object {
   int n_components;
 };
 
-/* Releases the GIL, which threads of a data set may need before they end. */
+/* Releases the GIL, which threads of a dataset may need before they end. */
 #define WITHOUT_GIL(call) \
   Py_BEGIN_ALLOW_THREADS; \
   call;                   \
@@ -79,7 +79,7 @@ PyTypeObject transform_type = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "_situ.Transform",
     .tp_basicsize = sizeof(struct transform_object),
     .tp_flags = Py_TPFLAGS_DEFAULT,
-    .tp_doc = "A graph as a function of the elements of a data set.",
+    .tp_doc = "A graph as a function of the elements of a dataset.",
     .tp_new = transform_new,
     .tp_dealloc = transform_dealloc,
 };
@@ -136,7 +136,7 @@ static int read_inputs(PyObject *inputs, PyObject *params, struct spec_arrays *a
   for (Py_ssize_t i = 0; i < n; i++) {
     PyObject *item = PyTuple_GET_ITEM(inputs, i);
     if (Py_TYPE(item) != &dataset_type)
-      return PyErr_Format(PyExc_TypeError, "%R is not a data set", item), -1;
+      return PyErr_Format(PyExc_TypeError, "%R is not a dataset", item), -1;
     arrays->inputs[i] = ((struct dataset_object *)item)->dataset;
   }
   for (Py_ssize_t i = 0; i < m; i++) {
@@ -237,7 +237,7 @@ static PyObject *dataset_handle(PyObject *self, PyObject *none) {
 
 static PyMethodDef dataset_methods[] = {
     {"cardinality", dataset_cardinality, METH_NOARGS, "Returns the number of elements."},
-    {"handle", dataset_handle, METH_NOARGS, "Returns a resource handle of the data set."},
+    {"handle", dataset_handle, METH_NOARGS, "Returns a resource handle of the dataset."},
     {NULL, NULL, 0, NULL}};
 
 PyTypeObject dataset_type = {
@@ -443,7 +443,7 @@ PyTypeObject iterator_type = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "_situ.Iterator",
     .tp_basicsize = sizeof(struct iterator_object),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
-    .tp_doc = "Iterates over the elements of a data set.",
+    .tp_doc = "Iterates over the elements of a dataset.",
     .tp_new = iterator_new,
     .tp_dealloc = iterator_dealloc,
     .tp_iter = PyObject_SelfIter,

@@ -91,7 +91,7 @@ static situ_status prepare(struct batch_cursor *self, situ_tensor *const *compon
     if (component->type == SITU_RESOURCE)
       return situ_status_create(
           SITU_UNIMPLEMENTED,
-          "Cannot batch elements that contain data sets. Flatten them first (flat_map).");
+          "Cannot batch elements that contain datasets. Flatten them first (flat_map).");
     const bool is_small = !component->bytes || max_preallocated / component->bytes /
                                                        (size_t)self->head.dataset->n_components >=
                                                    (size_t)self->size;
@@ -260,7 +260,7 @@ const struct data_kind kind_Batch = {.name = "Batch",
 static situ_status padded_init(situ_dataset *dataset) {
   const int n = dataset->spec.n_params, components = dataset->n_components;
   if (n == 2 * components + 1 || (dataset->spec.shape && n == components + 1)) return NULL;
-  return INVALID("A data set PaddedBatch needs a shape and a padding value for each component.");
+  return INVALID("A dataset PaddedBatch needs a shape and a padding value for each component.");
 }
 
 /* Reads a padded shape from a vector; -1 means the maximum size in the batch. */

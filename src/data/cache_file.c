@@ -97,7 +97,7 @@ static situ_status write_element(struct cache_file_cursor *self, situ_tensor **c
     TRY(component_to_host(&components[i]));
     if (components[i]->type != SITU_STRING && !is_serializable(components[i]->type))
       return situ_status_create(SITU_UNIMPLEMENTED,
-                                "Cannot cache elements that contain data sets in a file.");
+                                "Cannot cache elements that contain datasets in a file.");
   }
   fputc(1, self->writer.stream);
   for (int i = 0; i < n; i++) write_component(self->writer.stream, components[i]);

@@ -57,7 +57,7 @@ struct count_cursor {
 static situ_status check_components(situ_dataset *dataset) {
   for (int i = 1; i < dataset->spec.n_inputs; i++)
     if (dataset->spec.inputs[i]->n_components != dataset->n_components)
-      return INVALID("Cannot concatenate data sets with elements of %d and %d components.",
+      return INVALID("Cannot concatenate datasets with elements of %d and %d components.",
                      dataset->n_components, dataset->spec.inputs[i]->n_components);
   return NULL;
 }
@@ -107,7 +107,7 @@ static situ_status repeat_next(struct cursor *cursor, situ_tensor **components, 
     if (!*end) return NULL;
     cursor_close(cursor->inputs[0]);
     cursor->inputs[0] = NULL;
-    if (fresh && self->limit < 0) return NULL; /* repeating an empty data set forever */
+    if (fresh && self->limit < 0) return NULL; /* repeating an empty dataset forever */
   }
   return NULL;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cursor.c: cursors: the iteration state of one data set in a pipeline. Each has cursors of its
+ * cursor.c: cursors: the iteration state of one dataset in a pipeline. Each has cursors of its
  * inputs. */
 #include <stdlib.h>
 #include <time.h>
@@ -60,7 +60,7 @@ static situ_status ask(void) {
   return compute_ask(&compute, "Iterator::GetNext");
 }
 
-/* Fails if the program is interrupted; asks only from time to time. A data set that drops elements
+/* Fails if the program is interrupted; asks only from time to time. A dataset that drops elements
  * may run for long without returning one. */
 static situ_status check_interrupt(void) {
   static _Thread_local int64_t next_check;
@@ -111,7 +111,7 @@ situ_status cursor_param(const struct cursor *cursor, int index, situ_tensor **o
   if (!*out && binding && param->argument >= 0 && param->argument < binding->n_arguments)
     *out = binding->arguments[param->argument];
   if (*out) return NULL;
-  return INVALID("A data set %s needs argument %d of the iterator, which is missing.",
+  return INVALID("A dataset %s needs argument %d of the iterator, which is missing.",
                  cursor->dataset->kind->name, param->argument);
 }
 
@@ -119,7 +119,7 @@ situ_status cursor_int_param(const struct cursor *cursor, int index, int64_t *ou
   situ_tensor *tensor = NULL;
   TRY(cursor_param(cursor, index, &tensor));
   if (!situ_tensor_data(tensor) || situ_shape_count(tensor->shape) != 1)
-    return INVALID("Parameter %d of a data set %s must be a scalar.", index,
+    return INVALID("Parameter %d of a dataset %s must be a scalar.", index,
                    cursor->dataset->kind->name);
   *out = number_integer_at(tensor->type, situ_tensor_data(tensor), 0);
   return NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * data.h: internals of data sets: kinds, cursors and the state of an iteration. */
+ * data.h: internals of datasets: kinds, cursors and the state of an iteration. */
 #ifndef SITU_DATA_DATA_H
 #define SITU_DATA_DATA_H
 
@@ -15,12 +15,12 @@ struct cursor;
 
 enum { INFINITE_COUNT = -1, UNKNOWN_COUNT = -2 };
 
-/* The implementation of a kind of data set. */
+/* The implementation of a kind of dataset. */
 struct data_kind {
   const char *name;
   size_t size;            /* sizeof its cursor, which begins with struct cursor */
   int n_inputs, n_params; /* minimum */
-  /* Validates a new data set; sets n_components if it differs from that of input 0. May be NULL. */
+  /* Validates a new dataset; sets n_components if it differs from that of input 0. May be NULL. */
   situ_status (*init)(situ_dataset *dataset);
   /* Initializes a cursor; the cursors of the inputs are open (unless `lazy`). May be NULL. */
   situ_status (*open)(struct cursor *cursor);
@@ -81,7 +81,7 @@ struct data_kind {
 DATA_KINDS(DATA_KIND_EXTERN)
 #undef DATA_KIND_EXTERN
 
-/* State shared by the cursors of a data set, across iterators (shuffle seeds, a cache). */
+/* State shared by the cursors of a dataset, across iterators (shuffle seeds, a cache). */
 struct shared_state {
   int references; /* atomic */
   pthread_mutex_t lock;
@@ -100,7 +100,7 @@ struct situ_dataset {
 /* The arguments of an iterator, and the shared state of its cursors if the iterator has its own. */
 struct binding {
   int references;   /* atomic */
-  bool share_state; /* cursors use the shared state of their data sets */
+  bool share_state; /* cursors use the shared state of their datasets */
   int n_arguments;
   situ_tensor **arguments;
   pthread_mutex_t lock;
@@ -126,7 +126,7 @@ struct iteration {
   struct seed_record *seed_records;
 };
 
-/* The seeds of a data set at the start of an iteration. */
+/* The seeds of a dataset at the start of an iteration. */
 struct seed_record {
   struct seed_record *next;
   const situ_dataset *dataset;
@@ -152,7 +152,7 @@ struct cursor {
 
 /* cursor.c */
 
-/* Opens a cursor of a data set. */
+/* Opens a cursor of a dataset. */
 situ_status cursor_open(situ_dataset *dataset, struct binding *binding, struct iteration *iteration,
                         struct cursor **out) SITU_MUST_USE;
 void cursor_close(struct cursor *cursor);
@@ -188,14 +188,14 @@ void cursor_release_tensors(situ_tensor **components, int n);
 
 /* iterator_state.c */
 
-/* Returns the seed record of a data set, created if missing; NULL if out of memory. Must hold the
+/* Returns the seed record of a dataset, created if missing; NULL if out of memory. Must hold the
  * lock of the iteration. */
 struct seed_record *iterator_state_seeds(struct iteration *iteration, const situ_dataset *dataset);
 
 /* Frees the sessions and seed records of an iteration. */
 void iterator_state_clear(struct iteration *iteration);
 
-/* Applies the policy if a function of the data sets below a root depends on state outside of the
+/* Applies the policy if a function of the datasets below a root depends on state outside of the
  * iterator. */
 situ_status iterator_state_check(const situ_dataset *root, enum state_policy policy) SITU_MUST_USE;
 
@@ -210,7 +210,7 @@ situ_status iterator_state_resume(struct cursor *cursor,
 
 /* shared_state.c */
 
-/* Returns the shared state of a data set with a reference; calls `create` if there is none. */
+/* Returns the shared state of a dataset with a reference; calls `create` if there is none. */
 situ_status shared_state_find(const struct cursor *cursor,
                               situ_status (*create)(struct shared_state **out),
                               struct shared_state **out) SITU_MUST_USE;
@@ -224,7 +224,7 @@ void shared_state_unbind(struct binding *binding);
 /* dataset.c: returns the value of an integer param, or `unknown` if it is an argument. */
 int64_t dataset_int_param(const situ_dataset *dataset, int index, int64_t unknown);
 
-/* transform.c: calls the function of the data set with n tensors (an element, for Scan preceded by
+/* transform.c: calls the function of the dataset with n tensors (an element, for Scan preceded by
  * the state) and the captured values, which are the last params. */
 /* Names the function of group_by_window in an error of it; other errors stay as they are. */
 situ_status transform_name_function(const struct cursor *cursor, situ_status cause) SITU_MUST_USE;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * dataset.c: data sets: immutable descriptions of pipelines. */
+ * dataset.c: datasets: immutable descriptions of pipelines. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,12 +78,12 @@ static situ_status copy_spec(const situ_dataset_spec *spec, situ_dataset *datase
 
 static situ_status check(const char *name, const struct data_kind *kind,
                          const situ_dataset_spec *spec) {
-  if (!kind) return INVALID("Unknown kind of data set: '%s'.", name ? name : "");
+  if (!kind) return INVALID("Unknown kind of dataset: '%s'.", name ? name : "");
   if (spec->n_inputs < kind->n_inputs || spec->n_params < kind->n_params)
-    return INVALID("A data set %s needs %d inputs and %d params, not %d and %d.", name,
+    return INVALID("A dataset %s needs %d inputs and %d params, not %d and %d.", name,
                    kind->n_inputs, kind->n_params, spec->n_inputs, spec->n_params);
   for (int i = 0; i < spec->n_inputs; i++)
-    if (!spec->inputs[i]) return INVALID("Input %d of a data set %s is NULL.", i, name);
+    if (!spec->inputs[i]) return INVALID("Input %d of a dataset %s is NULL.", i, name);
   return NULL;
 }
 
@@ -156,11 +156,11 @@ int64_t dataset_cardinality_unknown(const situ_dataset *dataset) {
 
 situ_status dataset_check_function(const situ_dataset *dataset) {
   const situ_transform *transform = dataset->spec.transform;
-  if (!transform) return INVALID("A data set %s needs a function.", dataset->kind->name);
+  if (!transform) return INVALID("A dataset %s needs a function.", dataset->kind->name);
   const int components = dataset->spec.inputs[0]->n_components, captured = dataset->spec.n_params;
   if (transform_inputs(transform) == components + captured) return NULL;
   return INVALID(
-      "The function of a data set %s has %d inputs, but gets %d components and %d captured "
+      "The function of a dataset %s has %d inputs, but gets %d components and %d captured "
       "values.",
       dataset->kind->name, transform_inputs(transform), components, captured);
 }
@@ -169,7 +169,7 @@ situ_status dataset_check_function(const situ_dataset *dataset) {
 
 enum { MOST_PARAMS = 4 };
 
-/* Creates a data set with at most one input and int64 params. */
+/* Creates a dataset with at most one input and int64 params. */
 static situ_status create_with_ints(const char *kind, situ_dataset *input, const int64_t *numbers,
                                     int n, situ_dataset_spec spec, situ_dataset **out) {
   situ_param params[MOST_PARAMS] = {{0}};

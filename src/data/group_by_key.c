@@ -27,8 +27,8 @@ struct group_cursor {
 static situ_status group_init(situ_dataset *dataset) {
   if (dataset->n_components <= LEADING)
     return INVALID(
-        "Elements of a data set Group must consist of a key, a size and components to group.");
-  dataset->n_components = 2; /* the key and a data set */
+        "Elements of a dataset Group must consist of a key, a size and components to group.");
+  dataset->n_components = 2; /* the key and a dataset */
   return NULL;
 }
 
@@ -111,7 +111,7 @@ static situ_status add_element(struct group_cursor *self, int64_t *at) {
   return append_element(&self->groups[*at], element + LEADING, element_size(self));
 }
 
-/* Removes a group and returns it as its key and a data set. */
+/* Removes a group and returns it as its key and a dataset. */
 static situ_status pop_group(struct group_cursor *self, int64_t at, situ_tensor **components) {
   struct group *group = &self->groups[at];
   const int n = element_size(self);

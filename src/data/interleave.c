@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * interleave.c: FlatMap and Interleave: each element becomes an inner data set; `cycle` of them are
+ * interleave.c: FlatMap and Interleave: each element becomes an inner dataset; `cycle` of them are
  * read in turn, `block` elements at a time. */
 #include <stdlib.h>
 
 #include "data/prefetch.h"
 #include "data/data.h"
 
-/* An open inner data set. */
+/* An open inner dataset. */
 struct inner {
   struct binding *binding;
   struct cursor *cursor;
@@ -26,7 +26,7 @@ enum { ROOM = 8 };
 
 static situ_status init(situ_dataset *dataset) {
   if (!dataset->spec.inner)
-    return INVALID("A data set %s needs an inner data set.", dataset->kind->name);
+    return INVALID("A dataset %s needs an inner dataset.", dataset->kind->name);
   if (dataset->spec.transform) TRY(dataset_check_function(dataset));
   dataset->n_components = dataset->spec.inner->n_components;
   return NULL;
@@ -61,7 +61,7 @@ static void close(struct cursor *cursor) {
   free(self->arguments);
 }
 
-/* Opens the inner data set of the next element. */
+/* Opens the inner dataset of the next element. */
 static situ_status open_inner(struct interleave_cursor *self, struct inner *inner) {
   const situ_dataset_spec *spec = &self->head.dataset->spec;
   struct cursor *cursor = &self->head;
@@ -117,7 +117,7 @@ static situ_status next(struct cursor *cursor, situ_tensor **components, bool *e
   return NULL;
 }
 
-/* The functions of an endless input return data sets endlessly. */
+/* The functions of an endless input return datasets endlessly. */
 static int64_t endless_or_unknown(const situ_dataset *dataset) {
   const int64_t n = situ_dataset_cardinality(dataset->spec.inputs[0]);
   return n == INFINITE_COUNT ? n : UNKNOWN_COUNT;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * iterator.c: iterators over data sets, and the functions that iterator ops call. */
+ * iterator.c: iterators over datasets, and the functions that iterator ops call. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@ struct situ_iterator {
   struct iterator_position position;
 };
 
-/* Stops all threads and drops the data set. */
+/* Stops all threads and drops the dataset. */
 static void stop(struct situ_iterator *iterator) {
   atomic_store(&iterator->iteration.stopping, true);
   cursor_close(iterator->cursor);
@@ -64,7 +64,7 @@ static situ_status create(void *context, struct resource **out) {
   return NULL;
 }
 
-/* Opens a data set. `isolated`: shuffle orders and caches are not shared with other iterators.
+/* Opens a dataset. `isolated`: shuffle orders and caches are not shared with other iterators.
  * `saved`: the position to restore; may be NULL. */
 static situ_status begin(struct situ_iterator *iterator, situ_dataset *dataset,
                          situ_tensor *const *arguments, int n, bool isolated,
@@ -115,7 +115,7 @@ static situ_status next(struct resource *resource, const struct services *servic
                                 "Ensure that you have run the initializer operation for this "
                                 "iterator before getting the next element.");
   else if (n != iterator->dataset->n_components)
-    status = INVALID("The data set has elements of %d components, not %d.",
+    status = INVALID("The dataset has elements of %d components, not %d.",
                      iterator->dataset->n_components, n);
   else
     status = step(iterator, components, end);
@@ -211,14 +211,14 @@ situ_status situ_iterator_save(situ_iterator *iterator, situ_tensor **out) {
   const situ_status status = iterator->dataset
                                  ? iterator_state_save(&iterator->iteration, iterator->dataset,
                                                        share_state, iterator->position, out)
-                                 : INVALID("situ_iterator_save: the iterator has no data set.");
+                                 : INVALID("situ_iterator_save: the iterator has no dataset.");
   pthread_mutex_unlock(&iterator->lock);
   return status;
 }
 
-/* Opens the same data set with the same arguments again, at a saved position. */
+/* Opens the same dataset with the same arguments again, at a saved position. */
 static situ_status reopen(struct situ_iterator *iterator, const situ_tensor *saved) {
-  if (!iterator->dataset) return INVALID("situ_iterator_restore: the iterator has no data set.");
+  if (!iterator->dataset) return INVALID("situ_iterator_restore: the iterator has no dataset.");
   situ_dataset *dataset = situ_dataset_retain(iterator->dataset);
   struct binding *binding = iterator->binding; /* taken over from the iterator */
   atomic_store(&iterator->iteration.stopping, true);

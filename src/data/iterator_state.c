@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * iterator_state.c: saves and restores the position of an iterator. The state is the number of
- * elements requested so far and the seeds of the data sets; restoring starts with the same seeds
+ * elements requested so far and the seeds of the datasets; restoring starts with the same seeds
  * and discards as many elements. */
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +33,7 @@ void iterator_state_clear(struct iteration *iteration) {
   }
 }
 
-/* Finds a data set by its preorder index below the root, or the index of a data set. */
+/* Finds a dataset by its preorder index below the root, or the index of a dataset. */
 struct search {
   const situ_dataset *wanted;
   int64_t number, at;
@@ -51,14 +51,14 @@ static void visit(const situ_dataset *dataset, struct search *search) {
   visit(dataset->spec.inner, search);
 }
 
-/* Returns the index of a data set below the root, or -1. */
+/* Returns the index of a dataset below the root, or -1. */
 static int64_t index_of(const situ_dataset *root, const situ_dataset *dataset) {
   struct search search = {.wanted = dataset};
   visit(root, &search);
   return search.found ? search.at : -1;
 }
 
-/* Returns the first op of the functions of data sets that depends on outer state, or NULL. */
+/* Returns the first op of the functions of datasets that depends on outer state, or NULL. */
 static const struct op_def *outer_state(const situ_dataset *dataset) {
   const struct op_def *found = NULL;
   if (!dataset) return NULL;
@@ -71,11 +71,10 @@ static const struct op_def *outer_state(const situ_dataset *dataset) {
 situ_status iterator_state_check(const situ_dataset *root, enum state_policy policy) {
   const struct op_def *op = policy == STATE_IGNORE ? NULL : outer_state(root);
   if (op && policy == STATE_FAIL)
-    return situ_status_create(
-        SITU_FAILED_PRECONDITION,
-        "The position of an iterator cannot be saved: %s is stateful. The "
-        "option experimental_external_state_policy of the data set allows it.",
-        op->name);
+    return situ_status_create(SITU_FAILED_PRECONDITION,
+                              "The position of an iterator cannot be saved: %s is stateful. The "
+                              "option experimental_external_state_policy of the dataset allows it.",
+                              op->name);
   if (op) log_warn("Saving the position of an iterator ignores the state of %s.", op->name);
   return NULL;
 }
@@ -102,7 +101,7 @@ static situ_status serialize(const struct iteration *iteration, const situ_datas
   return status;
 }
 
-/* Records the seeds of all random data sets. */
+/* Records the seeds of all random datasets. */
 static situ_status record_all_seeds(struct iteration *iteration, situ_dataset *dataset,
                                     bool share_state) {
   if (!dataset) return NULL;
@@ -132,7 +131,7 @@ situ_status iterator_state_load(struct iteration *iteration, const situ_dataset 
     struct search search = {.number = words[0]};
     visit(root, &search);
     if (!search.found)
-      return INVALID("This state was saved by an iterator over a different data set.");
+      return INVALID("This state was saved by an iterator over a different dataset.");
     struct seed_record *record = iterator_state_seeds(iteration, search.found);
     if (!record) return NO_MEMORY();
     record->seed = words[1];

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * rng.c: see rng.h; and the data set Random. */
+ * rng.c: see rng.h; and the dataset Random. */
 #include "data/rng.h"
 
 #include <stdlib.h>
 
 #include "base/random_seed.h"
 
-/* The seed generator of a data set, shared by its cursors. */
+/* The seed generator of a dataset, shared by its cursors. */
 struct seeds {
   struct shared_state head;
   bool seeded;
@@ -61,7 +61,7 @@ static situ_status begin_seeds(const struct cursor *cursor, int first, struct se
   return NULL;
 }
 
-/* Sets the seeds of a cursor from the seed record of its data set, or fills in the record. Must
+/* Sets the seeds of a cursor from the seed record of its dataset, or fills in the record. Must
  * hold the locks of the shared state and of the iteration. */
 static situ_status find_seeds(const struct cursor *cursor, int first, struct seeds *seeds) {
   struct seed_record *record = iterator_state_seeds(cursor->iteration, cursor->dataset);

@@ -19,12 +19,12 @@ struct choose_cursor {
 static situ_status choose_init(situ_dataset *dataset) {
   const situ_dataset_spec *spec = &dataset->spec;
   if (spec->inputs[0]->n_components != 1)
-    return INVALID("Elements of the index data set must have one component, not %d.",
+    return INVALID("Elements of the index dataset must have one component, not %d.",
                    spec->inputs[0]->n_components);
   dataset->n_components = spec->inputs[1]->n_components;
   for (int i = 2; i < spec->n_inputs; i++)
     if (spec->inputs[i]->n_components != dataset->n_components)
-      return INVALID("Cannot choose from data sets with elements of %d and %d components.",
+      return INVALID("Cannot choose from datasets with elements of %d and %d components.",
                      dataset->n_components, spec->inputs[i]->n_components);
   return NULL;
 }

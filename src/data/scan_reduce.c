@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * scan_reduce.c: Scan and Reduce: data sets with a state that a function updates for each element.
+ * scan_reduce.c: Scan and Reduce: datasets with a state that a function updates for each element.
  * */
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static situ_status scan_init(situ_dataset *dataset) {
   const int n = state_size(dataset);
   if (dataset->n_components > 0 && n >= 0 && n <= dataset->spec.n_params) return NULL;
   return INVALID(
-      "The function of a data set %s returns a state of %d tensors, but the initial state has %d.",
+      "The function of a dataset %s returns a state of %d tensors, but the initial state has %d.",
       dataset->kind->name, n, dataset->spec.n_params);
 }
 

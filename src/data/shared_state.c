@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * shared_state.c: state shared between cursors: argument bindings, and the state of data sets
+ * shared_state.c: state shared between cursors: argument bindings, and the state of datasets
  * (shuffle seeds, caches). */
 #include <stdlib.h>
 

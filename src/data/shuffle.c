@@ -34,7 +34,7 @@ static void shuffle_close(struct cursor *cursor) {
   free(self->elements);
 }
 
-/* Grows the buffer up to `size`, which is often larger than the data set. The buffer only grows
+/* Grows the buffer up to `size`, which is often larger than the dataset. The buffer only grows
  * before the first element is returned, so that it starts at index 0. */
 static situ_status grow(struct shuffle_cursor *self) {
   const int n = self->head.dataset->n_components;
@@ -111,7 +111,7 @@ static situ_status create_cache(struct shared_state **out) {
 
 struct cache_cursor {
   struct cursor head;
-  struct cache *shared, *own; /* the cache of the data set; the cache that this cursor fills, or
+  struct cache *shared, *own; /* the cache of the dataset; the cache that this cursor fills, or
                                  NULL */
   int64_t at;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * source.c: data sets without inputs: Tensor, TensorSlice, Elements, Numbers, Generator; and the
+ * source.c: datasets without inputs: Tensor, TensorSlice, Elements, Numbers, Generator; and the
  * wrappers Handle and Bound. */
 #include <stdlib.h>
 #include <string.h>
@@ -225,7 +225,7 @@ struct generator_cursor {
 static situ_status generator_init(situ_dataset *dataset) {
   dataset->n_components = dataset->spec.n_components;
   if (dataset->spec.generator && dataset->n_components > 0) return NULL;
-  return INVALID("A data set Generator needs `generator` and `n_components`.");
+  return INVALID("A dataset Generator needs `generator` and `n_components`.");
 }
 
 static situ_status generator_next(struct cursor *cursor, situ_tensor **components, bool *end) {
@@ -257,7 +257,7 @@ const struct data_kind kind_Generator = {.name = "Generator",
                                          .close = generator_close,
                                          .cardinality = dataset_cardinality_unknown};
 
-/* ---- Handle: a data set that is known only at run time ---- */
+/* ---- Handle: a dataset that is known only at run time ---- */
 
 struct handle_cursor {
   struct cursor head;
@@ -278,7 +278,7 @@ static situ_status handle_open(struct cursor *cursor) {
   TRY(resource_of(handle, &dataset_resource, &resource));
   self->dataset = (situ_dataset *)resource_retain(resource);
   if (self->dataset->n_components != cursor->dataset->n_components)
-    return INVALID("The data set has elements of %d components, not %d.",
+    return INVALID("The dataset has elements of %d components, not %d.",
                    self->dataset->n_components, cursor->dataset->n_components);
   return cursor_open(self->dataset, NULL, cursor->iteration, &self->cursor);
 }
@@ -302,7 +302,7 @@ const struct data_kind kind_Handle = {.name = "Handle",
                                       .close = handle_close,
                                       .cardinality = dataset_cardinality_unknown};
 
-/* ---- Bound: a data set with its arguments ---- */
+/* ---- Bound: a dataset with its arguments ---- */
 
 struct bound_cursor {
   struct cursor head;
@@ -311,7 +311,7 @@ struct bound_cursor {
 };
 
 static situ_status bound_init(situ_dataset *dataset) {
-  if (!dataset->spec.inner) return INVALID("A data set Bound needs an inner data set.");
+  if (!dataset->spec.inner) return INVALID("A dataset Bound needs an inner dataset.");
   dataset->n_components = dataset->spec.inner->n_components;
   return NULL;
 }

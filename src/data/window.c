@@ -127,7 +127,7 @@ static situ_status fill(struct window_cursor *self) {
   return NULL;
 }
 
-/* Creates the data set of one component of the current window. */
+/* Creates the dataset of one component of the current window. */
 static situ_status create_window_dataset(const struct window_cursor *self, int component,
                                          situ_tensor **out) {
   const int n = self->head.dataset->n_components;

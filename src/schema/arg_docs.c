@@ -107,7 +107,7 @@ static const char *const shared_docs[] = {
     "use_nesterov: Use Nesterov momentum.\n"
     "update_slots: Update the accumulator.\n"
     "multiply_linear_by_lr: Keep linear multiplied by lr, which allows lr to be 0.\n",
-    /* Resources, queues, readers and data sets */
+    /* Resources, queues, readers and datasets */
     "container: Container of the resource; empty selects the default one.\n"
     "shared_name: Name under which sessions share the resource; empty selects the node's name.\n"
     "use_node_name_sharing: Use the node's name if shared_name is empty.\n"
@@ -142,13 +142,13 @@ static const char *const shared_docs[] = {
     "hop_bytes: Distance of the starts of records; 0 selects record_bytes.\n"
     "encoding: Compression: empty, ZLIB or GZIP.\n"
     "compression_type: Compression: empty, ZLIB or GZIP.\n"
-    "dataset: Handle of the data set.\n"
-    "input_dataset: Handle of the data set.\n"
-    "arguments: Values of the data set's arguments.\n"
+    "dataset: Handle of the dataset.\n"
+    "input_dataset: Handle of the dataset.\n"
+    "arguments: Values of the dataset's arguments.\n"
     "iterator: Handle of the iterator.\n"
     "resource_handle: Handle of the iterator.\n"
     "string_handle: String handle of the iterator.\n"
-    "shares: Share shuffle orders and caches with other iterators of the data set.\n"
+    "shares: Share shuffle orders and caches with other iterators of the dataset.\n"
     "ask: Whether to read an element, a scalar.\n"
     "otherwise: Components to return when there is no element.\n",
     /* Tensor lists and collectives */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_dataset.c: elements, order, cardinality and errors of data sets. */
+ * test_dataset.c: elements, order, cardinality and errors of datasets. */
 #include <math.h>
 #include <string.h>
 
 #include "api/helpers.h"
 #include "situ/data.h"
 
-/* Releases the input of a new data set. */
+/* Releases the input of a new dataset. */
 static situ_dataset *pass(situ_dataset *input, situ_status status, situ_dataset *made) {
   OK(status);
   situ_dataset_release(input);
@@ -19,7 +19,7 @@ static situ_dataset *range(int64_t n) {
   return out;
 }
 
-/* The numbers of a data set of scalars or vectors of int64, at most n. */
+/* The numbers of a dataset of scalars or vectors of int64, at most n. */
 static int numbers(situ_dataset *dataset, int64_t *out, int n) {
   situ_iterator *iterator = NULL;
   OK(situ_iterator_create(dataset, NULL, 0, &iterator));
@@ -47,7 +47,7 @@ static void expect(situ_dataset *dataset, const int64_t *want, int n) {
   expect(dataset, (const int64_t[]){__VA_ARGS__}, \
          (int)(sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)))
 
-/* A data set of one input, whose params are numbers. */
+/* A dataset of one input, whose params are numbers. */
 static situ_dataset *then(situ_dataset *input, const char *kind, unsigned flags, int n,
                           const int64_t *numbers_) {
   situ_param params[4] = {{0}};
@@ -148,7 +148,7 @@ static void test_shuffling(void **state) {
          6, 7, 4, 9, 8, 2, 1, 3, 0, 4, 6, 8, 1, 7, 9, 2, 5);
 }
 
-/* A second iterator of a data set that reshuffles continues its seeds. */
+/* A second iterator of a dataset that reshuffles continues its seeds. */
 static void test_iterators_share_what_is_kept(void **state) {
   (void)state;
   situ_dataset *shuffled = THEN(range(10), "Shuffle", SITU_RESHUFFLE, 5, 87654321, 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_files.c: data sets of records in files, with and without compression. */
+ * test_files.c: datasets of records in files, with and without compression. */
 #include <string.h>
 #include <unistd.h>
 
@@ -23,7 +23,7 @@ static void write_file(char *path, const void *data, size_t bytes) {
   close(file);
 }
 
-/* A data set of a file; `sizes`: three numbers, or NULL. */
+/* A dataset of a file; `sizes`: three numbers, or NULL. */
 static situ_dataset *open_file(const char *kind, const char *path, const char *packing,
                                const int64_t *sizes) {
   situ_param params[4] = {{0}};

@@ -60,7 +60,7 @@ static void test_wrong_states(void **state) {
   OK(situ_iterator_create(dataset, NULL, 0, &iterator));
   OK(situ_tensor_create(SITU_INT64, SITU_SHAPE(8), (const int64_t[]){1, 2, 0, 1, 99, 1, 1, 0},
                         &saved));
-  FAILS(situ_iterator_restore(iterator, saved), SITU_INVALID_ARGUMENT, "a different data set");
+  FAILS(situ_iterator_restore(iterator, saved), SITU_INVALID_ARGUMENT, "a different dataset");
   situ_tensor_release(saved);
   OK(situ_tensor_create(SITU_INT64, SITU_SHAPE(6), (const int64_t[]){1, 2, 0, 1, 0, 0}, &saved));
   FAILS(situ_iterator_restore(iterator, saved), SITU_INVALID_ARGUMENT,

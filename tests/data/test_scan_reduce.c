@@ -138,7 +138,7 @@ static situ_dataset *then(const char *kind, situ_dataset *input) {
   return out;
 }
 
-/* Checks the elements of a data set given by a handle. */
+/* Checks the elements of a dataset given by a handle. */
 static void expect_window(situ_tensor *handle, const int64_t *want, int n) {
   situ_dataset *window = NULL;
   const situ_param param = {.tensor = handle};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * fuzz_cache.c: any bytes as a cache file of a data set (the first byte is 'd'; the magic line is
+ * fuzz_cache.c: any bytes as a cache file of a dataset (the first byte is 'd'; the magic line is
  * prepended), or as a compiled kernel. */
 #include <string.h>
 

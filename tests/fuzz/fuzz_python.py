@@ -362,14 +362,14 @@ def csv(data):
         pass
 
 
-def saved_data_set():
+def saved_dataset():
     folder = Folder.file("set")
     tf.data.Dataset.from_tensor_slices(([1, 2], ["a", "b"])).save(folder, compression="GZIP")
     return content(os.path.join(folder, "dataset.safetensors"))
 
 
-@target(saved_data_set)
-def data_set(data):
+@target(saved_dataset)
+def dataset(data):
     os.makedirs(Folder.file("loaded"), exist_ok=True)
     Folder.file("loaded/dataset.safetensors", data)
     for _ in tf.data.Dataset.load(Folder.file("loaded"), compression="GZIP"):

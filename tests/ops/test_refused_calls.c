@@ -77,7 +77,7 @@ static void variants_are_not_unbatched(void **state) {
   FAILS(run(graph, value), SITU_INVALID_ARGUMENT, "");
 }
 
-static void data_sets_are_resources(void **state) {
+static void datasets_are_resources(void **state) {
   (void)state;
   situ_graph *graph = situ_graph_create();
   const float number = 1;
@@ -140,7 +140,7 @@ int main(void) {
       cmocka_unit_test(branches_return_the_types_of_the_node),
       cmocka_unit_test(tapes_have_values_of_their_type),
       cmocka_unit_test(variants_are_not_unbatched),
-      cmocka_unit_test(data_sets_are_resources),
+      cmocka_unit_test(datasets_are_resources),
       cmocka_unit_test(anonymous_iterators_have_no_string_handle),
       cmocka_unit_test(scalars_have_an_element),
       cmocka_unit_test(casts_of_what_does_not_fit_are_defined),

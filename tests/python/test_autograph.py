@@ -153,7 +153,7 @@ def test_prints_inside(tmp_path):
     assert (tmp_path / "out").read_text().split() == ["1", "2", "Fizz", "4"]
 
 
-def test_data_sets():
+def test_datasets():
     data = tf.data.Dataset.from_tensor_slices((np.arange(6, dtype=np.float32), np.arange(6))).batch(
         2
     )
@@ -485,7 +485,7 @@ def test_the_largest_number_of_iterations_of_an_inner_loop():
     assert of(nested, 5) == [[5, 10]]
 
 
-def test_the_largest_number_of_iterations_over_data_sets():
+def test_the_largest_number_of_iterations_over_datasets():
     @tf.function
     def count(items):
         s = tf.constant(0)
@@ -499,7 +499,7 @@ def test_the_largest_number_of_iterations_over_data_sets():
         return count(tf.data.Dataset.range(10))
 
     assert count(iter(tf.data.Dataset.range(10))).numpy() == 3
-    assert count_all().numpy() == 10  # of a data set TensorFlow takes all elements
+    assert count_all().numpy() == 10  # of a dataset TensorFlow takes all elements
 
 
 def test_arguments_of_the_conversion_that_are_not_supported():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_ctc.py: CTC losses and decoders, audio ops, loops over data sets; numbers are
+"""test_ctc.py: CTC losses and decoders, audio ops, loops over datasets; numbers are
 TensorFlow's."""
 
 import numpy as np

@@ -56,7 +56,7 @@ def test_order_of_shuffling_is_tensorflows():
     assert _list(other) != _list(other)
 
 
-def test_nested_data_sets():
+def test_nested_datasets():
     assert _list(Dataset.range(3).flat_map(lambda x: Dataset.range(x + 1))) == [0, 0, 1, 0, 1, 2]
     turns = Dataset.range(1, 4).interleave(
         lambda x: Dataset.from_tensors(x).repeat(3), cycle_length=2, block_length=2

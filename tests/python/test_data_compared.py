@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_data_compared.py: invalid, failing, packed and counted data sets, compared with
+"""test_data_compared.py: invalid, failing, packed and counted datasets, compared with
 TensorFlow."""
 
 import gzip
@@ -126,7 +126,7 @@ def test_rows_that_fail_are_passed_by():
         ),
     ],
 )
-def test_wrong_data_sets(make, kind, words):
+def test_wrong_datasets(make, kind, words):
     with pytest.raises(kind, match=words):
         make()
 
@@ -222,7 +222,7 @@ def test_batches_of_features(tmp_path):
     assert found == [([0, 1], ["a"], [0, 1]), ([2, 3], ["a"], [2, 3]), ([4], ["a"], [4])]
 
 
-def test_elements_that_are_data_sets():
+def test_elements_that_are_datasets():
     nested = Dataset.range(3).map(lambda x: (x, Dataset.range(x).map(lambda y: y * x)))
     assert isinstance(nested.element_spec[1], tf.data.DatasetSpec)
     assert [values(inner) for _, inner in nested] == [[], [0], [0, 2]]

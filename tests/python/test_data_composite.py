@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_data_composite.py: sparse and ragged tensors as elements of data sets."""
+"""test_data_composite.py: sparse and ragged tensors as elements of datasets."""
 
 import numpy as np
 import pytest

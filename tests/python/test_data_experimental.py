@@ -78,7 +78,7 @@ def test_numpy_iterators_save_their_position():
         array[0] = 5
 
 
-def test_slices_of_lists_of_data_sets():
+def test_slices_of_lists_of_datasets():
     sets = Dataset.from_tensor_slices([Dataset.range(i) for i in range(4)])
     assert [values(d) for d in sets] == [[], [0], [0, 1], [0, 1, 2]] and len(sets) == 4
     assert values(sets.flat_map(lambda d: d)) == [0, 0, 1, 0, 1, 2]

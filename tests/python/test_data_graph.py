@@ -48,7 +48,7 @@ def test_one_shot():
     assert tf.train.export_meta_graph() is not None
 
 
-def test_iterators_change_their_data_set():
+def test_iterators_change_their_dataset():
     first, second = Dataset.range(3), Dataset.range(100, 103)
     iterator = tf.data.Iterator.from_structure(first.output_types, first.output_shapes)
     element = iterator.get_next()
@@ -132,7 +132,7 @@ def test_elements_that_fail_are_left_out():
             sess.run(one)
 
 
-def test_elements_of_several_data_sets():
+def test_elements_of_several_datasets():
     parts = [tf.data.Dataset.from_tensors(w).repeat(n) for w, n in (("a", 2), ("b", 1), ("c", 9))]
     order = tf.data.Dataset.from_tensor_slices(np.array([2, 0, 1, 1, 0, 0, 2], "int64"))
     made = tf.data.experimental.choose_from_datasets(parts, order)
@@ -148,7 +148,7 @@ def test_elements_of_several_data_sets():
             assert b"".join(got) == want
 
 
-def test_elements_at_random_of_several_data_sets():
+def test_elements_at_random_of_several_datasets():
     parts = [tf.data.Dataset.range(10), tf.data.Dataset.range(100, 105), tf.data.Dataset.range(3)]
     made = tf.data.experimental.sample_from_datasets(parts, [0.5, 0.5, 0.0], seed=1)
     one = made.batch(99).make_one_shot_iterator().get_next()
@@ -158,7 +158,7 @@ def test_elements_at_random_of_several_data_sets():
     assert [n for n in got if n < 50] == list(range(10))
 
 
-def test_the_one_element_of_a_data_set():
+def test_the_one_element_of_a_dataset():
     one = tf.data.experimental.get_single_element(tf.data.Dataset.range(3).batch(3))
     with tf.Session() as sess:
         assert sess.run(one).tolist() == sess.run(one).tolist() == [0, 1, 2]

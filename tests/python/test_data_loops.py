@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_data_loops.py: loops over data sets in tf.function; variables that functions of elements
+"""test_data_loops.py: loops over datasets in tf.function; variables that functions of elements
 read."""
 
 import numpy as np
@@ -18,7 +18,7 @@ def long(number):
     return tf.constant(number, tf.int64)
 
 
-def test_data_sets_that_a_function_makes():
+def test_datasets_that_a_function_makes():
     @tf.function
     def total(n):
         found = tf.constant(0, tf.int64)
@@ -79,7 +79,7 @@ def test_iterators_that_a_function_makes():
         some(long(2))
 
 
-def test_a_shuffled_data_set_goes_on_from_call_to_call():
+def test_a_shuffled_dataset_goes_on_from_call_to_call():
     data = Dataset.range(4).shuffle(4, seed=5)
     other = Dataset.range(4).shuffle(4, seed=5)
 
@@ -121,7 +121,7 @@ def test_variables_are_read_when_an_iterator_begins():
     assert int(Dataset.range(3).reduce(np.int64(0), lambda s, x: s + x * number)) == 18
 
 
-def test_functions_read_variables_for_their_data_sets():
+def test_functions_read_variables_for_their_datasets():
     number = tf.Variable(3, dtype=tf.int64)
     outside = Dataset.range(3).map(lambda x: x * number)
 

@@ -97,7 +97,7 @@ def test_states_of_others_are_refused():
     iterator = iter(Dataset.range(5))
     shuffled = iter(Dataset.range(5).shuffle(2).map(lambda x: x).batch(1))
     for state, words in (
-        (shuffled.save(), "a different data set"),
+        (shuffled.save(), "a different dataset"),
         (tf.constant([1, 2], tf.int64), "Not a saved iterator state"),
     ):
         with pytest.raises(tf.errors.InvalidArgumentError, match=words):

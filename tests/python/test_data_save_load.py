@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_data_save_load.py: grouped and bucketed data sets, saved data sets, data sets of CSV
+"""test_data_save_load.py: grouped and bucketed datasets, saved datasets, datasets of CSV
 files; the values are TensorFlow's."""
 
 import gzip
@@ -68,7 +68,7 @@ def test_other_transformations(tmp_path):
     assert [(a.numpy(), b.numpy()) for a, b in again] == [(b"a", 1.0), (b"b", 2.0)]
 
 
-def test_records_of_a_data_set(tmp_path):
+def test_records_of_a_dataset(tmp_path):
     name = str(tmp_path / "r.tfrecord")
     experimental.TFRecordWriter(name).write(tf.data.Dataset.from_tensor_slices([b"ab", b"c"]))
     assert [r.numpy() for r in tf.data.TFRecordDataset(name)] == [b"ab", b"c"]
@@ -111,7 +111,7 @@ def test_compressed_elements(tmp_path):
         data.save(str(tmp_path), compression="LZO")
 
 
-def test_element_spec_of_a_saved_data_set(tmp_path):
+def test_element_spec_of_a_saved_dataset(tmp_path):
     tf.data.Dataset.range(2).save(str(tmp_path))
     load = tf.data.Dataset.load
     spec = (tf.TensorSpec(None, tf.int64),)
@@ -173,7 +173,7 @@ def test_ignored_errors_are_logged(capfd):
     assert "division" in capfd.readouterr().err
 
 
-def test_shape_of_a_data_set_spec():
+def test_shape_of_a_dataset_spec():
     spec = tf.data.DatasetSpec(tf.TensorSpec([], tf.int64), [3])
     assert spec != tf.data.DatasetSpec(tf.TensorSpec([], tf.int64))
     assert "TensorShape([3])" in repr(spec)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_data_saver.py: positions of iterators in checkpoints of a Saver, and data sets in GraphDefs
+"""test_data_saver.py: positions of iterators in checkpoints of a Saver, and datasets in GraphDefs
 that are read again."""
 
 import gc
@@ -95,7 +95,7 @@ def test_policies(tmp_path):
             make(iterator, "other")
 
 
-def test_data_sets_of_this_process_are_not_read():
+def test_datasets_of_this_process_are_not_read():
     generated = Dataset.from_generator(lambda: iter(range(3)), tf.int32)
     with tf.Graph().as_default() as graph:
         v1.data.make_one_shot_iterator(generated).get_next()
@@ -104,7 +104,7 @@ def test_data_sets_of_this_process_are_not_read():
 
 
 @pytest.mark.parametrize("data", [b"", b"\x0a\x03abc", b"\xff"])
-def test_damaged_data_sets(data):
+def test_damaged_datasets(data):
     with tf.Graph().as_default() as graph:
         v1.data.make_one_shot_iterator(Dataset.range(3)).get_next()
     graph_def = graph.as_graph_def()

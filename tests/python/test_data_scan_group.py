@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_data_scan_group.py: scan, groups, buckets and samples of data sets: eagerly, in graphs
+"""test_data_scan_group.py: scan, groups, buckets and samples of datasets: eagerly, in graphs
 and in functions; the values are TensorFlow's."""
 
 import numpy as np

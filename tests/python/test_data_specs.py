@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_data_specs.py: what is known of data sets without their elements: specs, fingerprints,
+"""test_data_specs.py: what is known of datasets without their elements: specs, fingerprints,
 inputs; components that are None."""
 
 import numpy as np
@@ -47,7 +47,7 @@ def test_components_that_are_none():
     assert [x.numpy() for x, _ in doubled] == [0, 2, 4]
 
 
-def test_static_sizes_of_rebatched_data_sets():
+def test_static_sizes_of_rebatched_datasets():
     def rows(dataset, *args):
         return dataset.rebatch(*args).element_spec.shape.as_list()[0]
 

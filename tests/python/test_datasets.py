@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_datasets.py: data sets from local files: MNIST's helper, tf.keras.datasets."""
+"""test_datasets.py: datasets from local files: MNIST's helper, tf.keras.datasets."""
 
 import gzip
 import os
@@ -95,7 +95,7 @@ def test_pickles_that_run_code_are_refused(tmp_path, monkeypatch):
     folder = tmp_path / "datasets" / "cifar-10-batches-py"
     folder.mkdir(parents=True)
     (folder / "data_batch_1").write_bytes(pickle.dumps(os.system))
-    with pytest.raises(pickle.UnpicklingError, match="no place in a data set"):
+    with pytest.raises(pickle.UnpicklingError, match="no place in a dataset"):
         tf.keras.datasets.cifar10.load_data()
 
 

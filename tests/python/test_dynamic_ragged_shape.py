@@ -146,7 +146,7 @@ def test_operators_broadcast_ragged_operands():
     assert (y == tf.ragged.constant([[10], [30, 4]])) is False
 
 
-def test_a_shape_crosses_functions_and_data_sets():
+def test_a_shape_crosses_functions_and_datasets():
     @tf.function
     def same(shape):
         return shape

@@ -97,7 +97,7 @@ def test_batches_of_arrays_reach_over_epochs_and_end_small():
             sess.run(labels)
 
 
-def test_a_data_set_is_input_and_hooks_are_asked(tmp_path):
+def test_a_dataset_is_input_and_hooks_are_asked(tmp_path):
     x, y = _data()
     calls = []
 

@@ -90,7 +90,7 @@ def test_keras_models_as_estimators(python):
     assert done.out == "True True\n", done.err
 
 
-def test_input_that_is_no_data_set_is_refused(python):
+def test_input_that_is_no_dataset_is_refused(python):
     done = python(
         _program("""
         made = tf.estimator.LinearRegressor([tf.feature_column.numeric_column("x")],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_extension_type.py: tf.experimental.ExtensionType: fields, specs, functions, data sets, Keras
+"""test_extension_type.py: tf.experimental.ExtensionType: fields, specs, functions, datasets, Keras
 models and dispatch."""
 
 import pickle
@@ -234,7 +234,7 @@ def test_gradients():
     assert tape.gradient(loss, value.values).numpy().tolist() == [2.0, 4.0]
 
 
-def test_data_sets():
+def test_datasets():
     data = tf.data.Dataset.from_tensors(masked())
     assert data.element_spec == masked()._type_spec
     (value,) = data.map(lambda x: x.with_values(x.values + 1))
@@ -245,7 +245,7 @@ def test_data_sets():
         tf.data.Dataset.from_tensor_slices(masked())
 
 
-def test_batchable_types_in_data_sets():
+def test_batchable_types_in_datasets():
     data = tf.data.Dataset.from_tensor_slices(batch())
     spec = data.element_spec
     assert spec.values.shape.as_list() == [2] and spec.shape.as_list() == [] and spec.size == 3

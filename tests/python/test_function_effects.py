@@ -115,7 +115,7 @@ def test_check_numerics_runs():
         f(tf.constant(np.nan))
 
 
-def test_functions_of_data_sets(capfd):
+def test_functions_of_datasets(capfd):
     calls, record = recorder()
 
     def f(x):

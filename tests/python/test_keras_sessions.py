@@ -88,7 +88,7 @@ def test_a_compiled_model_keeps_its_weights():
     model.fit(X, Y, verbose=0)
 
 
-def test_data_sets_of_tensors_of_the_graph():
+def test_datasets_of_tensors_of_the_graph():
     rows = tf.data.Dataset.from_tensor_slices((tf.random_uniform([8, 4]), tf.ones([8, 1])))
     model = _model()
     model.compile("sgd", "mse")

@@ -69,7 +69,7 @@ def test_values_that_are_vectors_and_texts():
     assert words[tf.constant([3, 4], tf.int64)].numpy().tolist() == [b"three", b"?"]
 
 
-def test_data_sets_that_are_never_chosen():
+def test_datasets_that_are_never_chosen():
     one, other = tf.data.Dataset.range(3), tf.data.Dataset.range(10, 13)
     mixed = tf.data.Dataset.sample_from_datasets([one, other], weights=[1.0, 0.0])
     assert np.array([x.numpy() for x in mixed]).tolist() == [0, 1, 2]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_placement_log.py: log_device_placement of TF2 programs: functions, fit, data sets, control
+"""test_placement_log.py: log_device_placement of TF2 programs: functions, fit, datasets, control
 flow, gradients and strategies print each node once, when the first program that runs it is made."""
 
 import re
@@ -128,7 +128,7 @@ def test_control_flow_and_its_gradients(situ):
     assert [n[1] for n in logged["tape"]].count("TanhGrad") == 1
 
 
-def test_functions_of_data_sets(situ):
+def test_functions_of_datasets(situ):
     logged = run(
         situ,
         """
@@ -221,7 +221,7 @@ def test_sessions_of_eager_programs(situ, config, words):
     assert result.code == 0, result.err
     assert result.out.count("Device mapping:\n") == 1
     assert result.out.count(f"\ny: {PREFIX}GPU:0\n") == 1
-    assert result.out.count(f"mul: (Mul): {PREFIX}CPU:0\n") == 1  # of the data set
+    assert result.out.count(f"mul: (Mul): {PREFIX}CPU:0\n") == 1  # of the dataset
 
 
 def test_a_session_without_config_follows_the_setting(situ):

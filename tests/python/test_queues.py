@@ -306,7 +306,7 @@ def test_readers_do_not_take_one_compression_for_another(tmp_path):
 
 
 @pytest.mark.parametrize("kind", PACKERS)
-def test_data_sets_of_compressed_records_of_a_fixed_length(tmp_path, kind):
+def test_datasets_of_compressed_records_of_a_fixed_length(tmp_path, kind):
     path = tmp_path / "file"
     path.write_bytes(PACKERS[kind](b"HH" + BODY + b"F"))
 

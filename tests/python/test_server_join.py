@@ -144,7 +144,7 @@ class _Link:
     """A link that records messages; `answer` is called when it is asked for its part."""
 
     def __init__(self, answer=lambda: None):
-        self.run, self.told, self.sent, self._answer = None, set(), [], answer
+        self.run, self.sent_cuts, self.sent, self._answer = None, set(), [], answer
 
     def send(self, kind, *_):
         self.sent.append(kind)

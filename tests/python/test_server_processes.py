@@ -165,7 +165,7 @@ def test_order_over_processes(tmp_path):
 
 
 def test_what_a_graph_has_beside_nodes(tmp_path):
-    """Branches, loops, their gradients, data sets, functions of Python, summaries, strings."""
+    """Branches, loops, their gradients, datasets, functions of Python, summaries, strings."""
     body = """
         with replicas():
             step = tf.train.get_or_create_global_step()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_staging.py: staging areas: the ops Stage, MapStage and OrderedMapStage and their kin, and
+"""test_staging.py: staging areas: the ops Stage, MapStage and OrderedMapStage and related ops, and
 tf.contrib.staging."""
 
 import threading

@@ -28,7 +28,7 @@ def test_there_and_back(value, message):
     assert found.shape == tensor.shape and found.numpy().tolist() == value.tolist()
 
 
-def test_in_a_data_set():
+def test_in_a_dataset():
     texts = tf.data.Dataset.from_tensor_slices([[1.0, 2.0], [3.0, 4.0]]).map(tf.io.serialize_tensor)
     back = texts.map(lambda t: tf.io.parse_tensor(t, tf.float32))
     assert [x.numpy().tolist() for x in back] == [[1.0, 2.0], [3.0, 4.0]]

@@ -116,7 +116,7 @@ def test_compressed_records_of_fixed_length(tmp_path, limit):
         list(tf.data.FixedLengthRecordDataset(path, 1 << 40, compression_type="ZLIB"))
 
 
-def test_saved_data_set(tmp_path, limit):
+def test_saved_dataset(tmp_path, limit):
     made = tf.data.Dataset.from_tensors(tf.zeros([MIB]))
     made.save(str(tmp_path / "d"), compression="GZIP")
     with pytest.raises(Exhausted, match="SITU_EXPANSION_LIMIT"):

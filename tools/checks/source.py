@@ -98,7 +98,7 @@ def defined_ops(files):
     return found
 
 
-DATASET_KINDS = {"Batch", "Unbatch"}  # kinds of data sets with the name of an op
+DATASET_KINDS = {"Batch", "Unbatch"}  # kinds of datasets with the name of an op
 
 
 def op_names(files):

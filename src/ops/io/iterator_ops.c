@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * iterator_ops.c: data set iterator ops; data/ implements them. */
+ * iterator_ops.c: dataset iterator ops; data/ implements them. */
 #include "ops/io/iterator_ops.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 static situ_status constant_shape(struct call *call) {
   const situ_tensor *value = call_attr(call, "value")->tensor;
   if (situ_tensor_type(value) != SITU_RESOURCE)
-    return INVALID("The value of a constant data set must be a resource, not %s",
+    return INVALID("The value of a constant dataset must be a resource, not %s",
                    situ_type_name(situ_tensor_type(value)));
   return op_scalar_shape(call);
 }
@@ -26,7 +26,7 @@ static situ_status compute_iterator(struct compute *compute) {
   return compute_resource(compute, iterator_table.kind, iterator_table.create, NULL);
 }
 
-enum { MOST = 64 }; /* arguments of a data set */
+enum { MOST = 64 }; /* arguments of a dataset */
 
 struct arguments {
   situ_tensor *at[MOST];
@@ -37,7 +37,7 @@ struct arguments {
  * iterators outlive the run. */
 static situ_status take_arguments(const struct compute *compute, int first, struct arguments *out) {
   *out = (struct arguments){.n = compute->call->n_in - first};
-  if (out->n > MOST) return INVALID("A data set takes at most %d arguments.", MOST);
+  if (out->n > MOST) return INVALID("A dataset takes at most %d arguments.", MOST);
   for (int i = 0; i < out->n; i++) TRY(compute_keep(compute, i + first, &out->at[i]));
   return NULL;
 }
@@ -46,7 +46,7 @@ static void drop_arguments(struct arguments *arguments) {
   for (int i = 0; i < arguments->n && i < MOST; i++) situ_tensor_release(arguments->at[i]);
 }
 
-/* Begins with the data set of input 0 and arguments from input `first` on. */
+/* Begins with the dataset of input 0 and arguments from input `first` on. */
 static situ_status start(const struct compute *compute, struct resource *iterator, int first,
                          unsigned how) {
   struct arguments arguments;
@@ -82,7 +82,7 @@ static situ_status compute_dataset_once(struct compute *compute) {
 static situ_status one_shot_shape(struct call *call) {
   const struct function *factory = call_attr(call, "dataset_factory")->function;
   if (factory->n_inputs || factory->n_outputs != 1)
-    return INVALID("dataset_factory must take no inputs and return one output, a data set.");
+    return INVALID("dataset_factory must take no inputs and return one output, a dataset.");
   return op_scalar_shape(call);
 }
 
@@ -174,7 +174,7 @@ static situ_status compute_next_or(struct compute *compute) {
   return situ_tensor_create(SITU_BOOL, SITU_SCALAR, &found, &compute->out[0]);
 }
 
-/* The element of a data set with a single element. */
+/* The element of a dataset with a single element. */
 static situ_status take_single(const struct compute *compute, struct resource *iterator) {
   const int n = compute->call->n_out;
   bool end = false;
@@ -251,36 +251,36 @@ static situ_status serialized_shape(struct call *call) {
 #define NAMED " container:string='' shared_name:string=''"
 
 static const struct op_def op_defs[] = {
-    OP_DEF("DatasetConstant", "", "handle:resource", "value:tensor", "A constant data set.", 0,
-           constant_shape, compute_dataset, .args = "value: Handle of the data set."),
+    OP_DEF("DatasetConstant", "", "handle:resource", "value:tensor", "A constant dataset.", 0,
+           constant_shape, compute_dataset, .args = "value: Handle of the dataset."),
     OP_DEF("DatasetBind", "dataset:resource arguments:Targuments", "handle:resource",
-           "Targuments:list(type)=[]", "Binds arguments to a data set.", 0, op_scalar_shape,
+           "Targuments:list(type)=[]", "Binds arguments to a dataset.", 0, op_scalar_shape,
            compute_bind),
     OP_DEF("DatasetSize", "input_dataset:resource", "cardinality:int64", "",
-           "The number of elements of a data set: -1 if infinite, -2 if unknown.", 0,
+           "The number of elements of a dataset: -1 if infinite, -2 if unknown.", 0,
            op_scalar_shape, compute_count),
     OP_DEF("IteratorV2", "", "handle:resource", ELEMENTS NAMED,
-           "An iterator that MakeIterator initializes with a data set.", 0, op_scalar_shape,
+           "An iterator that MakeIterator initializes with a dataset.", 0, op_scalar_shape,
            compute_iterator),
     OP_DEF("OneShotIterator", "", "handle:resource", "dataset_factory:func " ELEMENTS NAMED,
-           "An iterator over the data set of a function, initialized at its first use.", 0,
+           "An iterator over the dataset of a function, initialized at its first use.", 0,
            one_shot_shape, compute_one_shot,
-           .args = "dataset_factory: Function without inputs that returns a data set."),
+           .args = "dataset_factory: Function without inputs that returns a dataset."),
     OP_DEF("DatasetOneShotIterator", "dataset:resource arguments:Targuments", "handle:resource",
            "Targuments:list(type)=[] " ELEMENTS NAMED,
-           "An iterator over one data set, initialized at its first use.", 0, op_scalar_shape,
+           "An iterator over one dataset, initialized at its first use.", 0, op_scalar_shape,
            compute_dataset_once),
     OP_DEF("MakeIterator", "dataset:resource iterator:resource arguments:Targuments", "",
-           "Targuments:list(type)=[]", "Initializes an iterator with a data set.", 0, op_no_shape,
+           "Targuments:list(type)=[]", "Initializes an iterator with a dataset.", 0, op_no_shape,
            compute_make),
     OP_DEF("IteratorGetNext", "iterator:resource", "components:output_types", ELEMENTS,
            "The next element of an iterator; OutOfRange at the end.", OP_BLOCKS, next_shape,
            compute_next),
     OP_DEF("AnonymousIterator", "", "handle:resource", ELEMENTS,
-           "A new iterator in each run, which MakeIterator initializes with a data set.", 0,
+           "A new iterator in each run, which MakeIterator initializes with a dataset.", 0,
            op_scalar_shape, compute_anonymous),
     OP_DEF("DatasetIterator", "dataset:resource arguments:Targuments", "handle:resource",
-           "Targuments:list(type)=[] " SHARES, "A new iterator over a data set in each run.", 0,
+           "Targuments:list(type)=[] " SHARES, "A new iterator over a dataset in each run.", 0,
            op_scalar_shape, compute_dataset_iterator),
     OP_DEF("IteratorGetNextOr", "iterator:resource ask:bool[] otherwise:output_types",
            "more:bool components:output_types", ELEMENTS,
@@ -289,7 +289,7 @@ static const struct op_def op_defs[] = {
     OP_DEF("DatasetToSingleElement", "dataset:resource arguments:Targuments",
            "components:output_types",
            "Targuments:list(type)=[] " SHARES " " ELEMENTS " metadata:string=''",
-           "The only element of a data set; fails if there are none or several.", OP_BLOCKS,
+           "The only element of a dataset; fails if there are none or several.", OP_BLOCKS,
            next_shape, compute_single,
            .args = "metadata: Accepted and ignored; TensorFlow uses it for monitoring."),
     OP_DEF("SerializeIterator", "resource_handle:resource", "serialized:int64",

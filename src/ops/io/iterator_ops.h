@@ -7,24 +7,24 @@
 
 enum {
   START_ONCE = 1,   /* if it has not begun already */
-  START_SHARED = 2, /* iterators of the same handle share the state of data sets (orders, caches) */
+  START_SHARED = 2, /* iterators of the same handle share the state of datasets (orders, caches) */
 };
 
 /* As tf.data.experimental.ExternalStatePolicy. */
 enum state_policy { STATE_WARN, STATE_IGNORE, STATE_FAIL };
 
 /* Returns whether an op keeps a function of elements from being repeated: it is stateful, and does
- * more than print, check or refer to data sets. */
+ * more than print, check or refer to datasets. */
 bool iterator_op_has_state(const struct op_def *op);
 
 struct iterator_table {
   const struct resource_kind *kind;
-  /* Creates an iterator without a data set. */
+  /* Creates an iterator without a dataset. */
   situ_status (*create)(void *context, struct resource **out);
-  /* Starts at the first element of a data set (a handle). */
+  /* Starts at the first element of a dataset (a handle). */
   situ_status (*start)(struct resource *iterator, situ_tensor *dataset,
                        situ_tensor *const *arguments, int n, unsigned how);
-  /* A data set and its arguments as one data set. */
+  /* A dataset and its arguments as one dataset. */
   situ_status (*bind)(situ_tensor *dataset, situ_tensor *const *arguments, int n,
                       situ_tensor **out);
   situ_status (*count)(situ_tensor *dataset, int64_t *out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * record_reader.h: record formats of readers and data sets: whole files, lines, fixed-length
+ * record_reader.h: record formats of readers and datasets: whole files, lines, fixed-length
  * records, TFRecord. Files are read as streams, compressed ones too. */
 #ifndef SITU_OPS_IO_RECORD_READER_H
 #define SITU_OPS_IO_RECORD_READER_H

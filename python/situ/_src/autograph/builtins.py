@@ -34,7 +34,7 @@ class Undefined:
     def _fail(self, *args, **kwargs):
         raise ValueError(
             f"'{self._name}' is used undefined: it must be set before the if, while "
-            "or for over tensors, or on all its ways, to values of one kind."
+            "or for over tensors, or in all branches, to values of the same type."
         )
 
     __getattr__ = __call__ = __add__ = __radd__ = __mul__ = __rmul__ = __sub__ = __rsub__ = (
@@ -47,10 +47,10 @@ def is_tensor(value):
     return isinstance(value, GraphTensor)
 
 
-def value_of(thing):
+def value_of(value):
     """Returns the value of a variable; other values unchanged."""
-    behind = getattr(thing, "_situ_tensor_", None) if not isinstance(thing, Undefined) else None
-    return behind() if behind is not None else thing
+    read = getattr(value, "_situ_tensor_", None) if not isinstance(value, Undefined) else None
+    return read() if read is not None else value
 
 
 class Range:
@@ -68,10 +68,10 @@ def _range(*args):
     return Range(*args) if any(is_tensor(a) for a in args) else range(*[int(a) for a in args])
 
 
-def _len(thing):
-    value = value_of(thing)
+def _len(sequence):
+    value = value_of(sequence)
     if not is_tensor(value):
-        return len(thing)
+        return len(sequence)
     if value.shape.rank == 0:
         raise ValueError("len requires a non-scalar tensor, got one of shape ()")
     size = value.shape.as_list()[0] if value.shape.rank else None
@@ -102,22 +102,22 @@ def _extreme(python, row):
     return choose
 
 
-def _is_dataset(thing):
-    return hasattr(thing, "element_spec") and hasattr(thing, "enumerate")
+def _is_dataset(value):
+    return hasattr(value, "element_spec") and hasattr(value, "enumerate")
 
 
-def _enumerate(thing, start=0):
+def _enumerate(iterable, start=0):
     return (
-        thing.enumerate(start)
-        if _is_dataset(thing) and _situ.current_graph() is not None
-        else enumerate(thing, start)
+        iterable.enumerate(start)
+        if _is_dataset(iterable) and _situ.current_graph() is not None
+        else enumerate(iterable, start)
     )
 
 
-def _zip(*things, **kwargs):
-    if things and all(map(_is_dataset, things)) and _situ.current_graph() is not None:
-        return type(things[0]).zip(tuple(things))
-    return zip(*things, **kwargs)
+def _zip(*iterables, **kwargs):
+    if iterables and all(map(_is_dataset, iterables)) and _situ.current_graph() is not None:
+        return type(iterables[0]).zip(iterables)
+    return zip(*iterables, **kwargs)
 
 
 TABLE = {

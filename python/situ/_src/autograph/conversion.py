@@ -151,7 +151,7 @@ class _Rewriter(ast.NodeTransformer):
     def visit_If(self, node):
         test = self.visit(node.test)
         if jumps.ends(node.body) and jumps.ends(node.orelse):
-            # Each way is a function of its own scope: names that it sets are its own.
+            # Each branch is a function, so names that it sets are local.
             yes, yes_def = self._own(node.body)
             no, no_def = self._own(node.orelse)
             return [yes_def, no_def, ast.Return(_call("if_return", test, _load(yes), _load(no)))]
@@ -263,7 +263,7 @@ class _Rewriter(ast.NodeTransformer):
 def _parse(function):
     if function.__name__ == "<lambda>":
         return jumps.parse_lambda(function, linecache.getlines(inspect.getsourcefile(function)))
-    lines, first = inspect.getsourcelines(function.__code__)  # not of what it wraps
+    lines, first = inspect.getsourcelines(function.__code__)  # not those of __wrapped__
     tree = ast.parse(textwrap.dedent("".join(lines))).body[0]
     if not isinstance(tree, ast.FunctionDef):
         raise SyntaxError("not a def")
@@ -334,7 +334,7 @@ def _rewrite(function):
     exec(compile(module, file, "exec", future, dont_inherit=True), function.__globals__, scope)
     code = scope["factory"](*[None] * len(free)).__code__
     names = {"co_name": function.__name__, "co_qualname": function.__qualname__}
-    code = code.replace(**{k: v for k, v in names.items() if hasattr(code, k)})  # as Python has it
+    code = code.replace(**{k: v for k, v in names.items() if hasattr(code, k)})  # for tracebacks
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
     cells[_PREFIX] = types.CellType(_CALLS)
     made = types.FunctionType(
@@ -352,7 +352,7 @@ _known: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 
 
 def _is_users(function):
-    name = function.__globals__.get("__name__") or ""  # a decorator may say another module
+    name = function.__globals__.get("__name__") or ""  # a decorator may have set another __module__
     path = getattr(sys.modules.get(name), "__file__", None) or ""
     if name.split(".")[0] in ("situ", "_situ", "tensorflow", "numpy"):
         return False
@@ -370,7 +370,7 @@ def convert(function):
     if isinstance(function, functools.partial):
         return functools.partial(convert(function.func), *function.args, **function.keywords)
     call = getattr(type(function), "__call__", None)  # noqa: B004
-    if isinstance(call, types.FunctionType) and not isinstance(function, type):  # an object's
+    if isinstance(call, types.FunctionType) and not isinstance(function, type):
         made = convert(call)
         return function if made is call else types.MethodType(made, function)
     if (
@@ -401,7 +401,7 @@ def set_loop_options(
     Args:
       parallel_iterations: has no effect: a hint for speed.
       swap_memory: has no effect: a hint for speed.
-      maximum_iterations: the largest number of iterations; no effect on loops over a data set, as
+      maximum_iterations: the largest number of iterations; no effect on loops over a dataset, as
         in TensorFlow.
       shape_invariants: pairs of a tensor and the shape that it may take.
     """

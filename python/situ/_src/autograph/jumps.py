@@ -189,6 +189,6 @@ def parse_lambda(function, lines):
         at = {(p[0], p[2]) for p in code.co_positions() if p[2] is not None}
         found = [n for n in found if (n.body.lineno, n.body.col_offset) in at]
     if len(found) != 1:
-        raise SyntaxError("which lambda of the line it is cannot be told")
+        raise SyntaxError("the line has several lambdas")
     made = ast.FunctionDef("lambda_", found[0].args, [ast.Return(found[0].body)], [], None)
     return ast.copy_location(made, found[0])

@@ -49,7 +49,7 @@ class _State:
     variables even if they have no value before the loop."""
 
     limit = None  # maximum_iterations
-    has_limit = True  # False: a loop over a data set, of which TensorFlow takes all elements
+    has_limit = True  # False: a loop over a dataset, of which TensorFlow takes all elements
 
     def __init__(self, get, put, names, late):
         self._get, self._put, self._names, self._late = get, put, names, late
@@ -111,7 +111,7 @@ class _State:
             _states.pop()
             _tracing.pop()
             self._put(self._start)
-        for at, value in found.items():  # begins with zeros, in the form of what it will be
+        for at, value in found.items():  # the initial value is zeros of the final shape
             self._found[at] = [x for x in nest.flatten(value) if x is not None]
             blank = nest.map_structure(lambda x: x if x is None else _blank(x), value)
             self._start = tuple(blank if i == at else v for i, v in enumerate(self._start))
@@ -358,7 +358,7 @@ def _for_rows(items, stop, body, state):
 
 
 class _Spread:
-    """The elements of a distributed data set, which Python code reads."""
+    """The elements of a distributed dataset, which Python code reads."""
 
     def __init__(self, items):
         self._items, self._specs = items, nest.flatten(items.element_spec, True)

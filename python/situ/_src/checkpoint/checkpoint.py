@@ -17,7 +17,7 @@ from situ._src.checkpoint import state as checkpoint_state
 from situ._src.framework import default_session, errors
 from situ._src.framework.api import export
 from situ._src.framework.keywords import unsupported
-from situ._src.training.optimizer import at_once
+from situ._src.training.optimizer import updates_eagerly
 from situ._src.variables.variable import Variable, variable
 
 TYPE_CHECKING = False
@@ -97,7 +97,7 @@ def tracked(root, others=None):
 
 
 def _values(found, session):
-    if at_once():
+    if updates_eagerly():
         return {
             k: numpy.asarray(v.save() if isinstance(v, _situ.Iterator) else v.numpy())
             for k, v in found.items()
@@ -121,7 +121,7 @@ def _assign(var, value, session):
             f"attempting to restore variable with shape {var.shape} and name "
             f"{var.name}."
         )
-    if at_once() or not hasattr(var, "initializer"):
+    if updates_eagerly() or not hasattr(var, "initializer"):
         var.assign(value)
     else:
         var.load(value, session or default_session.current())
@@ -200,7 +200,7 @@ class Status:
         Args:
           session: the session; the default session if it is None.
         """
-        if not at_once():
+        if not updates_eagerly():
             self._done.clear()
         self.run(session)
 
@@ -211,7 +211,7 @@ class Status:
           session: the session; the default session if it is None.
         """
         self.run_restore_ops(session)
-        if not at_once():
+        if not updates_eagerly():
             session = session or default_session.current()
             session.run(
                 [
@@ -241,7 +241,7 @@ class NoStatus:
         self.assert_consumed()
 
     def initialize_or_restore(self, session=None):
-        if not at_once():
+        if not updates_eagerly():
             session = session or default_session.current()
             session.run([v.initializer for v in tracked(self._root).values()])
 
@@ -383,7 +383,7 @@ class Checkpoint:
           The prefix with the number.
         """
         options, session = _in_order(options, session)
-        if at_once():
+        if updates_eagerly():
             number = int(self.save_counter.assign_add(numpy.int64(1)).numpy())
         else:
             session = session or default_session.current()
@@ -427,7 +427,7 @@ class Checkpoint:
             )
         reader = checkpoint_reader.CheckpointReader(path)
         status = Status(self, reader)
-        if at_once():
+        if updates_eagerly():
             status.run()
         if not status.is_done():
             deferred_restore.wait(status)

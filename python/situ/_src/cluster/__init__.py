@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""__init__.py: several processes: who is there, messages, variables, strategies."""
+"""__init__.py: several processes: membership, messages, variables, sessions."""

@@ -9,22 +9,23 @@ from situ._src.cluster import channel, service, wire_format
 from situ._src.cluster.steps import Step, deadline_error
 from situ._src.framework import errors, logs
 
-_PAUSE, _TELL = 0.02, 10.0  # seconds: between two attempts to connect; between two warnings
-_GRACE = 30.0  # seconds: for servers to end their parts of a run that has failed
+_RETRY_PAUSE = 0.02  # seconds between two attempts to connect
+_WARNING_PAUSE = 10.0  # seconds between two warnings
+_CANCEL_TIMEOUT = 30.0  # seconds: for servers to end their parts of a run that has failed
 
 
-def patience():
-    """The seconds that a session waits for a server to start."""
+def start_timeout():
+    """Returns how many seconds a session waits for a server to start."""
     try:
         return float(os.environ.get("SITU_CLUSTER_TIMEOUT", "")) or 300.0
     except ValueError:
         return 300.0
 
 
-def reach(address, task, timeout_ms=0):
+def open_channel(address, task, timeout_ms=0):
     """Opens a channel to a server; waits until the server accepts connections."""
-    begin = told = time.monotonic()
-    limit = timeout_ms / 1000 if timeout_ms else patience()
+    begin = warned = time.monotonic()
+    limit = timeout_ms / 1000 if timeout_ms else start_timeout()
     while True:
         try:
             return channel.connect(address)
@@ -36,19 +37,20 @@ def reach(address, task, timeout_ms=0):
                 "several machines use mpirun or set SITU_CLUSTER_KEY; SITU_CLUSTER_TIMEOUT sets "
                 "how long a session waits."
             )
-        if now - told > _TELL:
-            told = now
+        if now - warned > _WARNING_PAUSE:
+            warned = now
             logs.info("CreateSession still waiting for response from worker: %s", task)
-        time.sleep(_PAUSE)
+        time.sleep(_RETRY_PAUSE)
 
 
 class Link:
     """A connection of a session to a process; one run at a time."""
 
     def __init__(self, address, task, scope, timeout_ms=0):
-        self.address, self.task, self.told, self.run = address, task, set(), None
+        self.address, self.task, self.run = address, task, None
+        self.sent_cuts: set = set()  # numbers
         self.lost = False
-        self._channel = reach(address, task, timeout_ms)
+        self._channel = open_channel(address, task, timeout_ms)
         try:
             self._channel.send("hello", scope, service.addresses())
             _, self.process, self.info = wire_format.check(self._channel.receive())
@@ -70,15 +72,15 @@ class Link:
             except EOFError:
                 self.lost = True
                 if self.run is not None:
-                    self.run.answered(self, self.unavailable())
+                    self.run.part_ended(self, self.unavailable())
                 return
             if kind == "tensor":
                 self.run.route(*message)
             elif kind == "done":
-                self.run.answered(self)
+                self.run.part_ended(self)
             elif kind == "failed":
                 code, text, op = message
-                self.run.answered(self, errors.from_status(code, text, op, self.run.graph))
+                self.run.part_ended(self, errors.from_status(code, text, op, self.run.graph))
 
     def send(self, *message):
         try:
@@ -114,7 +116,7 @@ class Run(Step):
         except errors.OpError as error:
             self.fail(error)
 
-    def answered(self, link, error=None):
+    def part_ended(self, link, error=None):
         """Records that a server has run its part, or failed."""
         with self._condition:
             self._open.discard(link.process)
@@ -127,9 +129,9 @@ class Run(Step):
         try:
             for process, link in self._links.items():
                 link.run = self
-                own = None if number in link.told else cut.for_place(process)
+                own = None if number in link.sent_cuts else cut.for_place(process)
                 link.send("run", number, own, _serialized(config), feeds, self.timeout_ms)
-                link.told.add(number)
+                link.sent_cuts.add(number)
         finally:
             self._started.set()
 
@@ -147,7 +149,7 @@ class Run(Step):
                 self._links[process].send("cancel", str(error) or type(error).__name__)
             except errors.OpError:
                 self._open.discard(process)
-        until = time.monotonic() + _GRACE
+        until = time.monotonic() + _CANCEL_TIMEOUT
         with self._condition:
             while self._open and time.monotonic() < until:
                 self._condition.wait(0.2)
@@ -155,12 +157,12 @@ class Run(Step):
 
 
 class Pool:
-    """The connections of a session, by process; a thread takes those it needs for a run."""
+    """The connections of a session, by process; a thread gets some for a run and puts them back."""
 
     def __init__(self, scope):
         self._scope, self._idle, self._lock = scope, {}, threading.Lock()
 
-    def take(self, address, task, process, timeout_ms):
+    def get(self, address, task, process, timeout_ms):
         """Takes a connection for one run; UnavailableError if the process has ended."""
         with self._lock:
             idle = self._idle.get(process, [])
@@ -174,7 +176,8 @@ class Pool:
             raise link.unavailable()
         return link
 
-    def give(self, link):
+    def put(self, link):
+        """Makes a connection idle, or closes it if its process has ended."""
         with self._lock:
             if not link.lost:
                 link.run = None

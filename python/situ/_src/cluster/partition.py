@@ -25,20 +25,18 @@ from situ._src.framework.tensor_shape import TensorShape
 from situ._src.ops.array_ops import convert_to_tensor
 
 _REPLICATED = ("Const", "Placeholder", "PlaceholderV2")
-_SCOPE = "situ.cut/"  # of nodes that the graph does not have itself; no node of a user begins so
+_SCOPE = "situ.cut/"  # name scope of the nodes that a partition adds; programs do not use it
 
 
 def _producer(text):
-    """(node, "node:output") of an input that is no control input."""
+    """Returns (node, "node:output") of an input that is not a control input."""
     name, _, index = text.partition(":")
     return name, f"{name}:{index or 0}"
 
 
 def task_of(device, home, tasks):
     """Returns the task (job, index) in a device name, or None. A job without a task means its first
-    one, a task without a job one of the job of `home`.
-
-    A job without a task means its first one, a task without a job one of the job of `home`."""
+    one, a task without a job one of the job of `home`."""
     spec = DeviceSpec.from_string(device or "")
     if (
         spec.task is None
@@ -57,30 +55,28 @@ def task_of(device, home, tasks):
 def check_devices(operations, home, tasks):
     """Returns whether an operation requests a task. Raises InvalidArgumentError if the cluster
     has no such task."""
-    found, asked = {}, False
+    found, requested = {}, False
     for op in operations:
         device = op.device
         if device not in found:
             try:
                 found[device] = task_of(device, home, tasks)
             except LookupError:
-                there = ", ".join(f"/job:{j}/replica:0/task:{i}/device:CPU:0" for j, i in tasks)
+                valid = ", ".join(f"/job:{j}/replica:0/task:{i}/device:CPU:0" for j, i in tasks)
                 raise errors.InvalidArgumentError(
                     None,
                     op,
                     f"Cannot assign a device for operation {op.name}: {{{{node {op.name}"
-                    f"}}}} was explicitly assigned to {device} but available devices are [ {there} "
+                    f"}}}} was explicitly assigned to {device} but available devices are [ {valid} "
                     "]. Make sure the device specification refers to a valid device.",
                 ) from None
-        asked = asked or found[device] is not None
-    return asked
+        requested = requested or found[device] is not None
+    return requested
 
 
 class Source:
-    """Returns the whole graph as nodes, each with the task that runs it; None: any task that needs
-    it. `task_of` returns the task of a device, or None; nodes without one run on `home`.
-
-    `task_of` gives the task of a device, or None; nodes without one run on `home`."""
+    """The whole graph as nodes, each with the task that runs it; None: any task that needs it.
+    `device_task` returns the task of a device, or None; nodes without one run on `home`."""
 
     def __init__(self, nodes, kinds, home, device_task, functions=None, tasks=None):
         self.nodes, self.kinds, self.functions = nodes, kinds, functions or b""
@@ -95,11 +91,11 @@ class Source:
         state = self._state_task(node)
         if state is not None:
             return state
-        asked = device_task(node.get("device"))
+        requested = device_task(node.get("device"))
         for group in node.get("attr", {}).get("_class", {}).get("list", {}).get("s", ()):
             other = base64.b64decode(group).decode()[5:]
-            asked = self.tasks.get(other) if asked is None else asked
-        return home if asked is None else asked
+            requested = self.tasks.get(other) if requested is None else requested
+        return home if requested is None else requested
 
     def _state_task(self, node):
         """Returns the task of the variables and resources that a node uses: they cannot be sent."""
@@ -126,7 +122,7 @@ class Source:
         return next(iter(found), None)
 
     def needed(self, names, fed):
-        """The nodes that a run needs, in the order of the graph."""
+        """Returns the nodes that a run needs, in the order of the graph."""
         found, todo = set(), list(names)
         while todo:
             name = todo.pop()
@@ -142,13 +138,13 @@ class Source:
 
 
 @functools.cache
-def _gives_reference(kind):
-    """Whether the output of an op is a reference to a variable."""
+def _returns_reference(kind):
+    """Returns whether the output of an op is a reference to a variable."""
     return any(port["reference"] for port in OPS[kind].outputs[:1])
 
 
 def source_of(graph, home, device_task):
-    """The source of a graph."""
+    """Returns the source of a graph."""
     from situ._src.framework import function_library
 
     nodes = json.loads(graph._save(True)).get("node", [])
@@ -156,7 +152,7 @@ def source_of(graph, home, device_task):
         t.name: (
             t.dtype.base_dtype.name,
             t.shape.as_list() if t.shape.rank is not None else None,
-            _gives_reference(op.type),
+            _returns_reference(op.type),
         )
         for op in graph.get_operations()
         for t in op.outputs
@@ -190,7 +186,7 @@ class Cut:
                 )
 
     def used(self):
-        """The places that run nodes."""
+        """Returns the places that run nodes."""
         return {p for p in self.places.values() if p is not None}
 
     def for_place(self, place):
@@ -216,7 +212,7 @@ class Cut:
 
 class _Copier(Importer):
     """Copies nodes from the graph of this process, with all that a GraphDef does not have: the
-    gradients of functions, and data sets."""
+    gradients of functions, and datasets."""
 
     def __init__(self, graph, whole, input_map):
         super().__init__(graph, "", input_map)
@@ -234,7 +230,7 @@ class Part:
     (None for those that are not), placeholders for feeds, and the messages."""
 
     def __init__(self, cut, me, edges, whole=None):
-        """`whole`: the graph itself, where this process has it."""
+        """`whole`: the graph itself, if this process has it."""
         from situ._src.framework import function_library
 
         self._cut, self._me, self._edges = cut, me, edges
@@ -258,7 +254,7 @@ class Part:
     )
 
     def _replicate(self, name):
-        """Has a constant or a placeholder here, where it is needed."""
+        """Imports a constant or placeholder that this place needs."""
         if self._cut.places[name] is None and name not in self._importer.operations:
             self._import(next(n for n in self._cut.nodes if n["name"] == name))
 
@@ -313,7 +309,7 @@ class Part:
         self.messages.append(got.op)
 
     def _fetch(self, name, text):
-        """What this place fetches for a value (or a node, text None) that may be elsewhere."""
+        """Returns what this place fetches for a value, or for a node (text None); None: nothing."""
         if text in self._importer.map:
             return self._importer.tensor(text)
         place = self._cut.places[name]

@@ -58,7 +58,7 @@ def _unpacked(array):
 
 
 class RankParts:
-    """Returns the part of a graph that this rank runs."""
+    """Runs the part of a graph that belongs to this rank, compiled once per fetches and feeds."""
 
     def __init__(self, whole, make_session):
         self._whole, self._make, self._runs, self._store = (
@@ -86,7 +86,7 @@ class RankParts:
         return part
 
     def run(self, fetches, feeds, timeout_ms):
-        """Runs names of values and nodes, with values by name; a list of results."""
+        """Runs values and nodes by name, with feeds by name; returns a list of results."""
         key = tuple(fetches), tuple(sorted(feeds))
         if key not in self._runs:
             self._runs[key] = self._compile(fetches, feeds)

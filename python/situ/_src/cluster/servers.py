@@ -240,7 +240,7 @@ class Server:
             if job not in ("ps", "evaluator") and (job, index) != self.task
         ]
         self.announcer.set(task_states.JOINED)
-        task_states.wait_for_programs(service.watchers_of(others), links.patience())
+        task_states.wait_for_programs(service.watchers_of(others), links.start_timeout())
 
     @staticmethod
     def create_local_server(config: Any = None, start: bool = True) -> Any:

@@ -24,7 +24,7 @@ PROCESS = uuid.uuid4().hex  # names this process among those of a cluster
 _lock = threading.Lock()
 _groups: list = []
 _servers: dict = {}  # address -> Server
-seen: set = set()  # addresses of servers whose processes have asked this one
+seen: set = set()  # addresses of servers whose processes have connected to this one
 
 
 class Group:
@@ -73,13 +73,13 @@ class Group:
 
     def register(self, scope, number, cut, task, config):
         """Builds the part of a graph that this process runs."""
-        from situ._src.cluster.tasks import Local
+        from situ._src.cluster.tasks import PartSession
 
         with self._lock:
             if (scope, number) in self._parts:
                 return
         part = Part(cut, PROCESS, steps.TaskEdges())
-        part.session = Local(part.graph, self.options(task, scope, config))
+        part.session = PartSession(part.graph, self.options(task, scope, config))
         with self._lock:
             self._parts[scope, number] = part
 
@@ -273,7 +273,7 @@ class _Connection:
 
     def _on_hello(self, scope, callers):
         if self._scope is not None:
-            raise EOFError("a session says hello twice")
+            raise EOFError("a session sends hello twice")
         seen.update(callers)
         self._scope = scope
         self._server.group.enter(scope)
@@ -402,9 +402,9 @@ def _linger():
         servers = list(_servers.values())
     for server in servers:
         server.announcer.end()
-    task_states.tell_end(servers, server_at)
+    task_states.announce_end(servers, server_at)
     others = [a for a in _awaited if server_at(a) is None]
     if others and servers and not hasattr(sys, "last_value"):
         from situ._src.cluster import links
 
-        task_states.wait_for_end(watchers_of(others), links.patience())
+        task_states.wait_for_end(watchers_of(others), links.start_timeout())

@@ -23,9 +23,8 @@ def deadline_error(what="Timed out waiting for notification"):
 
 
 class Step:
-    """The tensors of one step by key, for the part of one process. `send(to, key, value)` sends
-    tensors to
-    others."""
+    """The tensors of one step by key, for the part of one process. `send(to, key, value)` sends a
+    tensor to another process."""
 
     def __init__(self, send, timeout_ms=0):
         self.send, self.error, self.cancel = send, None, bytearray(1)

@@ -14,7 +14,7 @@ from situ._src.framework import logs
 
 RUNNING, JOINED, ENDED = "running", "joined", "ended"
 _POLL, _POLL_ENDED = 0.05, 0.5  # seconds between two attempts to connect
-_FAREWELL = 2.0  # seconds: to tell other processes at exit that the program has ended
+_ANNOUNCE_TIMEOUT = 2.0  # seconds: to announce the end of the program at exit
 
 
 class Announcer:
@@ -58,8 +58,8 @@ def _send_end(address, ended):
         pass  # it has not started, or has ended
 
 
-def tell_end(servers, server_at):
-    """Tells the other tasks that the programs of servers have ended: they may not watch yet."""
+def announce_end(servers, server_at):
+    """Announces the end of the programs of servers to tasks that may not watch them yet."""
     threads = []
     for server in servers:
         if server.announcer.state != ENDED:
@@ -71,7 +71,7 @@ def tell_end(servers, server_at):
                 args = (address, ended)
                 threads.append(threading.Thread(target=_send_end, args=args, daemon=True))
                 threads[-1].start()
-    until = time.monotonic() + _FAREWELL
+    until = time.monotonic() + _ANNOUNCE_TIMEOUT
     for thread in threads:
         thread.join(max(0.0, until - time.monotonic()))
 
@@ -101,7 +101,7 @@ class Watcher:
         """Returns the seconds since the process of a program disappeared; None if it did not."""
         return None if self._lost_at is None else time.monotonic() - self._lost_at
 
-    def look(self):
+    def connect(self):
         """Connects if the process can be reached; a task that has ended may start again."""
         now = time.monotonic()
         if self._is_connected or now < self._next or self._server_at(self._address) is not None:
@@ -133,14 +133,14 @@ class Watcher:
 def wait_for_programs(watchers, patience):
     """Waits until tasks have started and none runs a program; forever if there are no tasks, or
     all of them are in join. A program that was killed has `patience` seconds to start again."""
-    told = False
+    warned = False
     while True:
         for watcher in watchers:
-            watcher.look()
+            watcher.connect()
         lost = [w.lost_for for w in watchers if w.lost_for is not None]
-        if lost and not told:
+        if lost and not warned:
             logs.info("A task of the cluster was lost; waits %g s for it to start again.", patience)
-        told = bool(lost)
+        warned = bool(lost)
         ended = [w.state == ENDED or (w.lost_for or 0.0) > patience for w in watchers]
         if any(ended) and all(e or w.state == JOINED for e, w in zip(ended, watchers)):
             return
@@ -152,7 +152,7 @@ def wait_for_end(watchers, patience):
     until = time.monotonic() + patience
     while time.monotonic() < until:
         for watcher in watchers:
-            watcher.look()
+            watcher.connect()
         if all(w.state in (ENDED, JOINED) or w.lost_for is not None for w in watchers):
             return
         time.sleep(_POLL)

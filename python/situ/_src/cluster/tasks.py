@@ -21,17 +21,17 @@ from situ._src.profiler import step_stats
 _TARGET = "grpc://"
 
 
-class Local(Session):
+class PartSession(Session):
     """A session that runs one part of a partitioned graph."""
 
     def __init__(self, graph, options, config=None):
-        self._own = options
+        self._part_options = options
         super().__init__(graph=graph, config=config)
         self._is_part = True
 
     def _options(self, target, config):
         del target  # the part runs in this process
-        return {**protos.config_options(config), **self._own}
+        return {**protos.config_options(config), **self._part_options}
 
 
 class Cluster:
@@ -61,14 +61,14 @@ class Cluster:
         if self.home is None:
             link = links.Link(self.address, f"The server {self.address}", self.scope, timeout_ms)
             self._describe(link.info)
-            self.pool.give(link)
+            self.pool.put(link)
 
     def check(self):
         """Raises AbortedError if the target has been reset since the session began."""
         if self.resets != self.group.resets[self.address]:
             raise errors.AbortedError(None, None, f"Session {self.scope} is not found.")
 
-    def is_here(self, task):
+    def is_local(self, task):
         return service.server_at(self.addresses[task]) is not None
 
     def _task_of(self, device):
@@ -76,20 +76,20 @@ class Cluster:
 
     def _process_of(self, task, timeout_ms):
         """Returns the process of a task."""
-        if self.is_here(task):
+        if self.is_local(task):
             return service.PROCESS
         if task not in self._processes:
-            link = links.Link(self.addresses[task], _full(task), self.scope, timeout_ms)
+            link = links.Link(self.addresses[task], _task_name(task), self.scope, timeout_ms)
             self._processes[task] = link.process
-            self.pool.give(link)
+            self.pool.put(link)
         return self._processes[task]
 
     def devices_of(self, task, timeout_ms):
         """Returns the devices of a task, as _situ.devices does."""
-        if self.is_here(task):
+        if self.is_local(task):
             return _situ.devices()
-        link = links.Link(self.addresses[task], _full(task), self.scope, timeout_ms)
-        self.pool.give(link)
+        link = links.Link(self.addresses[task], _task_name(task), self.scope, timeout_ms)
+        self.pool.put(link)
         return link.info["devices"]
 
     def cut_of(self, graph, fetches, feeds, timeout_ms):
@@ -137,20 +137,20 @@ class Cluster:
                 task = next((t for t, p in list(self._processes.items()) if p == process), None)
                 if task is None:
                     raise errors.UnavailableError(None, None, "A process of the cluster is lost.")
-                result[process] = self.pool.take(
-                    self.addresses[task], _full(task), process, timeout_ms
+                result[process] = self.pool.get(
+                    self.addresses[task], _task_name(task), process, timeout_ms
                 )
         except BaseException:
-            self.give_back(result.values(), True)
+            self.return_links(result.values(), True)
             raise
         return result
 
-    def give_back(self, some, lost=False):
+    def return_links(self, some, lost=False):
         """Returns connections to the pool; if one is lost, the next run looks up the processes
         again."""
         lost = lost or any(link.lost for link in some)
         for link in some:
-            self.pool.give(link)
+            self.pool.put(link)
         if lost:
             with self._lock:
                 self._processes.clear()
@@ -164,13 +164,13 @@ class Cluster:
                 compiled.part.session.close()
 
 
-def _full(task):
+def _task_name(task):
     return f"/job:{task[0]}/replica:0/task:{task[1]}"
 
 
 def _of_task(device, task):
     """Returns the name of a device of this process with its task."""
-    return f"{_full(task)}/device:{device.rpartition('/device:')[2]}"
+    return f"{_task_name(task)}/device:{device.rpartition('/device:')[2]}"
 
 
 class _Compiled:
@@ -180,7 +180,7 @@ class _Compiled:
         self.cluster, self.cut, self.number = cluster, cut, number
         self.others = sorted(cut.used() - {service.PROCESS})
         self.part = partition.Part(cut, service.PROCESS, steps.TaskEdges(), graph)
-        self.part.session = Local(
+        self.part.session = PartSession(
             self.part.graph, cluster.group.options(cluster.home, cluster.scope, cluster.config)
         )
 
@@ -201,7 +201,7 @@ class _Compiled:
         finally:
             for link in slow:
                 link.lost = True
-            self.cluster.give_back(found.values())
+            self.cluster.return_links(found.values())
         results = iter(results)
         return [None if v is None else next(results) for v in self.part.values]
 
@@ -214,8 +214,7 @@ class _Compiled:
 
 
 class _Fetches:
-    """Returns the names of fetches, and the function that converts their values to the caller's
-    structure."""
+    """The names of fetches, and the conversion of their values to the structure of the caller."""
 
     def __init__(self, graph, fetches):
         self._graph, self._fetches, self.names = graph, fetches, []
@@ -264,7 +263,7 @@ def _check(session, options):
 class _OfServer:
     """Session.run for sessions whose target is a server."""
 
-    _looked, _named = 0, (None, None)
+    _checked_version, _named = 0, (None, None)
 
     def _places(self):
         if self._named[0] != self.graph.version:
@@ -274,11 +273,11 @@ class _OfServer:
 
     def _check_devices(self):
         """Checks that nodes name only tasks of the cluster."""
-        if self._looked != self.graph.version:
+        if self._checked_version != self.graph.version:
             partition.check_devices(
                 self.graph.get_operations(), self._cluster.home, self._cluster.tasks
             )
-            self._looked = self.graph.version
+            self._checked_version = self.graph.version
 
     def run(self, fetches, feed_dict=None, options=None, run_metadata=None):
         cluster, timeout_ms = self._cluster, _check(self, options)
@@ -286,22 +285,22 @@ class _OfServer:
         cluster.find(timeout_ms)
         self._check_devices()
         service.ran(cluster.addresses, cluster.config)
-        if all(cluster.is_here(task) for task in cluster.tasks):
+        if all(cluster.is_local(task) for task in cluster.tasks):
             return super().run(fetches, feed_dict, options, run_metadata)
-        asked = _Fetches(self.graph, fetches)
+        request = _Fetches(self.graph, fetches)
         feeds = _fed(self.graph, feed_dict)
-        compiled = cluster.cut_of(self.graph, asked.names, feeds, timeout_ms)
+        compiled = cluster.cut_of(self.graph, request.names, feeds, timeout_ms)
         if compiled is None:
             return super().run(fetches, feed_dict, options, run_metadata)
-        wanted = run_metadata is not None and options is not None and options.trace_level > 0
-        trace = _situ.Recording() if wanted else None
+        is_traced = run_metadata is not None and options is not None and options.trace_level > 0
+        trace = _situ.Recording() if is_traced else None
         values = compiled.run(self.graph, feeds, timeout_ms, trace)
         if run_metadata is not None:
             run_metadata.Clear()
             if trace is not None:  # of this process: the others keep theirs
                 records = [(*r[:2], _of_task(r[2], cluster.home), *r[3:]) for r in trace.records()]
                 step_stats.fill(run_metadata.step_stats, records, compiled.part.graph)
-        return asked.results(values, self)
+        return request.results(values, self)
 
     def list_devices(self):
         """Lists the devices of all tasks, those of the target first."""
@@ -309,7 +308,7 @@ class _OfServer:
         cluster.find(self._timeout_ms)
         tasks = sorted(cluster.tasks, key=lambda t: (t != cluster.home, t))
         return [
-            device_lib.session_device(d, _full(task))
+            device_lib.session_device(d, _task_name(task))
             for task in tasks
             for d in cluster.devices_of(task, self._timeout_ms)
         ]
@@ -322,29 +321,29 @@ class _OfServer:
 class _OfRanks:
     """Session.run for graphs with nodes on several ranks; every rank makes the same call."""
 
-    _parts, _looked, _active = None, None, False
+    _parts, _checked_version, _active = None, None, False
 
-    def _shares(self):
+    def _has_tasks(self):
         """Returns whether the graph names tasks."""
-        if self._looked != self.graph.version:
+        if self._checked_version != self.graph.version:
             tasks = [tuple(t) for t in processes.tasks()]
-            self._looked = self.graph.version
+            self._checked_version = self.graph.version
             self._active = partition.check_devices(
                 self.graph.get_operations(), tasks[processes.rank()], tasks
             )
         return self._active
 
     def run(self, fetches, feed_dict=None, options=None, run_metadata=None):
-        if not self._shares():
+        if not self._has_tasks():
             return super().run(fetches, feed_dict, options, run_metadata)
         timeout_ms = _check(self, options)
         if self._parts is None:
             self._parts = ranks.RankParts(
-                self.graph, lambda graph, own: Local(graph, own, self._config)
+                self.graph, lambda graph, own: PartSession(graph, own, self._config)
             )
-        asked = _Fetches(self.graph, fetches)
-        values = self._parts.run(asked.names, _fed(self.graph, feed_dict), timeout_ms)
-        return asked.results(values, self)
+        request = _Fetches(self.graph, fetches)
+        values = self._parts.run(request.names, _fed(self.graph, feed_dict), timeout_ms)
+        return request.results(values, self)
 
     def close(self):
         if self._parts is not None:
@@ -386,7 +385,7 @@ def reset(target, containers=None, timeout_ms=0):
             if server is not None:
                 server.group.reset(containers)
             else:
-                found = links.Link(address, _full(task), cluster.scope)
+                found = links.Link(address, _task_name(task), cluster.scope)
                 run = links.Run({found.process: found}, None, 0)
                 found.run = run
                 found.send("reset", containers)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """composite.py: sparse and ragged tensors as components of elements.
 
-An element of a data set is a list of dense tensors; a composite tensor is several of them
+An element of a dataset is a list of dense tensors; a composite tensor is several of them
 (structure.PARTS). Only batches need more: elements are encoded as tensors that differ in their
 first dimension, padded to a batch, and decoded to a sparse or ragged tensor of a higher rank."""
 
@@ -259,11 +259,11 @@ def batch(dataset, size, rows, flags, spec=None):
     """Returns batches of elements with composite components.
 
     Args:
-      dataset: the data set.
+      dataset: the dataset.
       size: the batch size, a tensor.
       rows: the number of elements of each batch, None if it is not known.
-      flags: those of the batched data set.
-      spec: the specs of the components if dense ones become ragged; else those of the data set.
+      flags: those of the batched dataset.
+      spec: the specs of the components if dense ones become ragged; else those of the dataset.
     """
     from situ._src.data import padded_batch
 
@@ -332,7 +332,7 @@ def _encoded(values):
 
 
 def slices(values):
-    """Returns a data set of the rows of tensors, some of which are sparse or ragged."""
+    """Returns a dataset of the rows of tensors, some of which are sparse or ragged."""
     from situ._src.data.dataset import Dataset
 
     specs = []
@@ -360,7 +360,7 @@ def unbatch(dataset):
 
 
 def windows(dataset, spec):
-    """Converts windows with a data set of each part to windows with one of each component."""
+    """Converts windows with a dataset of each part to windows with one of each component."""
     from situ._src.data.dataset import Dataset
 
     dataset._spec = tuple(DatasetSpec(part) for part in PARTS.flatten(spec))

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @export("data.experimental.TFRecordWriter")
 class TFRecordWriter:
-    """Writes a data set of strings to a TFRecord file."""
+    """Writes a dataset of strings to a TFRecord file."""
 
     def __init__(self, filename: str, compression_type: Any = None):
         self._filename, self._kind = filename, compression_type
@@ -60,14 +60,14 @@ def make_batched_features_dataset(
     sloppy_ordering: bool = False,
     drop_final_batch: bool = False,
 ) -> Any:
-    """Creates a data set of batches of parsed tf.Example records: a dictionary of features, or a
+    """Creates a dataset of batches of parsed tf.Example records: a dictionary of features, or a
     pair with the label. The order is deterministic, also if `sloppy_ordering`.
 
     Args:
       file_pattern: A glob pattern, or a list of them.
       batch_size: Batch size.
       features: Dictionary from keys to the features of tf.io.parse_example.
-      reader: Class of data sets to read files with.
+      reader: Class of datasets to read files with.
       label_key: Key of the labels; they are removed from the features.
       reader_args: Further arguments of the reader.
       num_epochs: Number of epochs; None: endless.
@@ -158,7 +158,7 @@ def make_csv_dataset(
     ignore_errors: bool = False,
     encoding: str = "utf-8",
 ) -> Any:
-    """Creates a data set of batches of the columns of CSV files: a dictionary of vectors, or a pair
+    """Creates a dataset of batches of the columns of CSV files: a dictionary of vectors, or a pair
     with the label. Rows of `num_parallel_reads` files are interleaved, 1 by default; their order is
     deterministic, also if `sloppy`.
 

@@ -74,12 +74,12 @@ class Dataset:
     element_spec = property(lambda s: s._spec)
 
     def _build(self, arguments):
-        """Returns the native data set; graph tensors and variables become arguments, appended to
+        """Returns the native dataset; graph tensors and variables become arguments, appended to
         the list."""
         return self._recipe(arguments).made
 
     def _recipe(self, arguments):
-        """Returns what the native data set is made of."""
+        """Returns what the native dataset is made of."""
         if self._made is not None:
             return self._made
         result = native.create(self, arguments)
@@ -88,17 +88,17 @@ class Dataset:
         return result
 
     def _inputs(self):
-        """Returns the data sets that this one transforms."""
+        """Returns the datasets that this one transforms."""
         return list(self._from)
 
     def _has_effects(self):
-        """Returns whether a function of this data set or of an input assigns variables."""
+        """Returns whether a function of this dataset or of an input assigns variables."""
         inner = [] if self._inner is None else [self._inner]
         own = self._traced is not None and self._traced.has_effects
         return own or any(one._has_effects() for one in (*self._from, *inner))
 
     def _start(self):
-        """Returns the native data set and the current values of its arguments."""
+        """Returns the native dataset and the current values of its arguments."""
         if self._root is None:
             arguments = []
             self._root = self._build(arguments), arguments
@@ -106,12 +106,12 @@ class Dataset:
         return result, structure.values_now(arguments)
 
     def _then(self, kind, *params, spec=None, **options):
-        """Returns a data set that transforms this one."""
+        """Returns a dataset that transforms this one."""
         return Dataset(kind, (self,), params, self._spec if spec is None else spec, **options)
 
     @staticmethod
     def from_tensors(tensors: Any, name: str | None = None) -> Dataset:
-        """Creates a data set with one element, a structure of tensors."""
+        """Creates a dataset with one element, a structure of tensors."""
         del name  # a name for debugging only
         parts = DATA.map(component, tensors)
         flat = [native.handle(p) if isinstance(p, Dataset) else p for p in PARTS.flatten(parts)]
@@ -119,14 +119,14 @@ class Dataset:
 
     @staticmethod
     def from_tensor_slices(tensors: Any, name: str | None = None) -> Dataset:
-        """Creates a data set of the slices of tensors along their first dimension.
+        """Creates a dataset of the slices of tensors along their first dimension.
 
         Args:
           tensors: A tensor, or a structure of tensors with equal first dimensions.
           name: Ignored.
 
         Returns:
-          A data set.
+          A dataset.
 
         Raises:
           ValueError: If a tensor is a scalar or first dimensions differ.
@@ -158,7 +158,7 @@ class Dataset:
 
     @staticmethod
     def range(*args: Any, output_type: DTypeLike = "int64", name: str | None = None) -> Dataset:
-        """Creates a data set of a range of numbers.
+        """Creates a dataset of a range of numbers.
 
         Args:
           *args: `stop`, or `start, stop`, or `start, stop, step`.
@@ -166,7 +166,7 @@ class Dataset:
           name: Ignored.
 
         Returns:
-          A data set.
+          A dataset.
 
         Raises:
           ValueError: If there are no arguments or more than three.
@@ -196,7 +196,7 @@ class Dataset:
         output_signature: Any = None,
         name: str | None = None,
     ) -> Dataset:
-        """Creates a data set of the elements of a Python generator.
+        """Creates a dataset of the elements of a Python generator.
 
         Args:
           generator: A function that returns an iterable; it is called for each iteration.
@@ -207,7 +207,7 @@ class Dataset:
           name: Ignored.
 
         Returns:
-          A data set.
+          A dataset.
 
         Raises:
           TypeError: If `generator` is not callable, or not exactly one of `output_types` and
@@ -224,7 +224,7 @@ class Dataset:
     def list_files(
         file_pattern: Any, shuffle: Any = None, seed: int | None = None, name: str | None = None
     ) -> Dataset:
-        """Creates a data set of the names of files that match patterns.
+        """Creates a dataset of the names of files that match patterns.
 
         Args:
           file_pattern: A glob pattern, or a list of them.
@@ -233,7 +233,7 @@ class Dataset:
           name: Ignored.
 
         Returns:
-          A data set of strings.
+          A dataset of strings.
 
         Raises:
           InvalidArgumentError: If no file matches.
@@ -245,18 +245,18 @@ class Dataset:
 
     @staticmethod
     def zip(*args: Any, datasets: Any = None, name: str | None = None) -> Dataset:
-        """Creates a data set of tuples of the elements of several data sets.
+        """Creates a dataset of tuples of the elements of several datasets.
 
         Args:
-          *args: Data sets, or one structure of data sets.
-          datasets: A structure of data sets.
+          *args: Datasets, or one structure of datasets.
+          datasets: A structure of datasets.
           name: Ignored.
 
         Returns:
-          A data set that ends with the shortest input.
+          A dataset that ends with the shortest input.
 
         Raises:
-          TypeError: If an argument is not a data set or a structure of data sets; lists are not
+          TypeError: If an argument is not a dataset or a structure of datasets; lists are not
             allowed.
         """
         del name  # a name for debugging only
@@ -282,7 +282,7 @@ class Dataset:
         )
 
     def concatenate(self, dataset: Any, name: str | None = None) -> Dataset:
-        """Returns the elements of this data set followed by those of another one."""
+        """Returns the elements of this dataset followed by those of another one."""
         del name  # a name for debugging only
         mine, other = DATA.flatten(self._spec), DATA.flatten(dataset.element_spec)
         joined = [a.most_specific_common_supertype([b]) for a, b in zip(mine, other)]
@@ -293,7 +293,7 @@ class Dataset:
         return Dataset("Concatenate", (self, dataset), (), DATA.pack(self._spec, joined))
 
     def repeat(self, count: Any = None, name: str | None = None) -> Dataset:
-        """Repeats the data set `count` times; endlessly if it is None or -1."""
+        """Repeats the dataset `count` times; endlessly if it is None or -1."""
         del name  # a name for debugging only
         return self._then("Repeat", number(-1 if count is None else count))
 
@@ -343,7 +343,7 @@ class Dataset:
           name: Ignored.
 
         Returns:
-          A data set.
+          A dataset.
         """
         del name  # a name for debugging only
         one, two = get_seed(seed)
@@ -370,7 +370,7 @@ class Dataset:
           name: Ignored.
 
         Returns:
-          A data set.
+          A dataset.
         """
         del name  # a name for debugging only
         return self._then("Prefetch", number(AUTOTUNE if buffer_size is None else buffer_size))
@@ -383,7 +383,7 @@ class Dataset:
           name: Ignored.
 
         Returns:
-          A data set.
+          A dataset.
 
         Raises:
           ValueError: If the predicate returns something else.
@@ -434,7 +434,7 @@ class Dataset:
           name: Ignored.
 
         Returns:
-          A data set whose components have a new first dimension.
+          A dataset whose components have a new first dimension.
         """
         del name  # a name for debugging only
         del num_parallel_calls, deterministic  # batches are made in order, by the thread that asks
@@ -472,7 +472,7 @@ class Dataset:
           name: Ignored.
 
         Returns:
-          A data set.
+          A dataset.
         """
         del name  # a name for debugging only
         padded_batch.check_types(self._spec)
@@ -524,7 +524,7 @@ class Dataset:
         drop_remainder: bool = False,
         name: str | None = None,
     ) -> Dataset:
-        """Returns a data set of windows, each a data set of consecutive elements.
+        """Returns a dataset of windows, each a dataset of consecutive elements.
 
         Args:
           size: The number of elements of a window.
@@ -534,7 +534,7 @@ class Dataset:
           name: Ignored.
 
         Returns:
-          A data set of (structures of) data sets.
+          A dataset of (structures of) datasets.
         """
         del name  # a name for debugging only
         windows = self._then(
@@ -577,7 +577,7 @@ class Dataset:
           output_buffer_size: Ignored.
 
         Returns:
-          A data set.
+          A dataset.
         """
         del name  # a name for debugging only
         del output_buffer_size, use_unbounded_threadpool  # hints for speed
@@ -599,7 +599,7 @@ class Dataset:
         )
 
     def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> Dataset:
-        """Applies a function that returns data sets to each element and concatenates the
+        """Applies a function that returns datasets to each element and concatenates the
         results."""
         del name  # a name for debugging only
         return self._nested("FlatMap", map_func)
@@ -613,20 +613,20 @@ class Dataset:
         deterministic: bool | None = None,
         name: str | None = None,
     ) -> Dataset:
-        """Applies a function that returns data sets to each element and interleaves the results.
+        """Applies a function that returns datasets to each element and interleaves the results.
 
         Args:
-          map_func: A function of an element that returns a data set.
-          cycle_length: The number of data sets to read in turn; by default and for
+          map_func: A function of an element that returns a dataset.
+          cycle_length: The number of datasets to read in turn; by default and for
             tf.data.AUTOTUNE one per core.
           block_length: The number of consecutive elements to take from each, 1 by default.
-          num_parallel_calls: If it is given and not 0, each open data set is read ahead in a thread
+          num_parallel_calls: If it is given and not 0, each open dataset is read ahead in a thread
             of its own.
           deterministic: Ignored; the order is deterministic.
           name: Ignored.
 
         Returns:
-          A data set.
+          A dataset.
         """
         del deterministic  # the order is always deterministic
         del name  # a name for debugging only
@@ -649,7 +649,7 @@ class Dataset:
         return self._then(kind, spec=inner.element_spec, traced=traced, inner=inner, **options)
 
     def apply(self, transformation_func: Callable[..., Any]) -> Dataset:
-        """Applies a function that transforms a data set."""
+        """Applies a function that transforms a dataset."""
         result = transformation_func(self)
         if not isinstance(result, Dataset):
             raise TypeError(
@@ -658,7 +658,7 @@ class Dataset:
         return result
 
     def with_options(self, options: Any, name: str | None = None) -> Dataset:
-        """Returns the data set with tf.data.Options."""
+        """Returns the dataset with tf.data.Options."""
         del name  # a name for debugging only
 
         result = self._then("Take", number(-1))
@@ -666,7 +666,7 @@ class Dataset:
         return result
 
     def options(self) -> Any:
-        """Returns the merged options of this data set and its inputs."""
+        """Returns the merged options of this dataset and its inputs."""
 
         own = getattr(self, "_user_options", None)
         inherited = [one.options() for one in self._from] if own is None else [own]
@@ -701,7 +701,7 @@ class Dataset:
         return iterators.NumpyIterator(self)
 
     def get_single_element(self, name: str | None = None) -> Any:
-        """Returns the element of a data set that has exactly one."""
+        """Returns the element of a dataset that has exactly one."""
         from situ._src.data import iterators
 
         return iterators.single_element(self, name)
@@ -715,7 +715,7 @@ class Dataset:
         return convert_to_tensor(result.cardinality(), "int64")
 
     def fingerprint(self) -> Any:
-        """Returns a number that is the same for equal data sets, as a uint64 scalar."""
+        """Returns a number that is the same for equal datasets, as a uint64 scalar."""
         from situ._src.data import serialization
 
         return convert_to_tensor(serialization.fingerprint(self._recipe([])), "uint64")
@@ -772,7 +772,7 @@ def _parallel(value):
 
 
 def from_handle(handle, spec):
-    """Returns the data set of a handle."""
+    """Returns the dataset of a handle."""
     return Dataset("Handle", (), [handle], spec, n_components=len(PARTS.flatten(spec)))
 
 

@@ -47,9 +47,9 @@ def copy_to_device(target_device: Any, source_device: Any = "/cpu:0") -> Callabl
       source_device: Has no effect: elements are computed on the CPU.
 
     Returns:
-      A function of a data set, for Dataset.apply.
+      A function of a dataset, for Dataset.apply.
     """
-    del source_device  # data sets run on the CPU
+    del source_device  # datasets run on the CPU
 
     def apply(dataset):
         if not _situ.executing_eagerly():
@@ -67,7 +67,7 @@ def prefetch_to_device(device: Any, buffer_size: Any = None) -> Callable:
       buffer_size: The number of elements to prefetch, 1 by default.
 
     Returns:
-      A function of a data set, for Dataset.apply.
+      A function of a dataset, for Dataset.apply.
     """
 
     def apply(dataset):
@@ -95,7 +95,7 @@ def map_and_batch(
       num_parallel_calls: The number of elements to compute in parallel, or tf.data.AUTOTUNE.
 
     Returns:
-      A function of a data set, for Dataset.apply.
+      A function of a dataset, for Dataset.apply.
     """
 
     def apply(dataset):
@@ -114,7 +114,7 @@ def shuffle_and_repeat(buffer_size: Any, count: Any = None, seed: int | None = N
       seed: The seed of the random numbers (optional).
 
     Returns:
-      A function of a data set, for Dataset.apply.
+      A function of a dataset, for Dataset.apply.
     """
     return lambda dataset: dataset.shuffle(buffer_size, seed).repeat(count)
 
@@ -127,19 +127,19 @@ def parallel_interleave(
     buffer_output_elements: Any = None,
     prefetch_input_elements: Any = None,
 ) -> Callable:
-    """Returns a transformation that interleaves data sets, which are read in parallel. The order is
+    """Returns a transformation that interleaves datasets, which are read in parallel. The order is
     deterministic: `sloppy` is ignored, as are the sizes of buffers.
 
     Args:
-      map_func: A function of an element that returns a data set.
-      cycle_length: The number of data sets to read in turn.
+      map_func: A function of an element that returns a dataset.
+      cycle_length: The number of datasets to read in turn.
       block_length: The number of consecutive elements to take from each.
       sloppy: Ignored.
       buffer_output_elements: Ignored.
       prefetch_input_elements: Ignored.
 
     Returns:
-      A function of a data set, for Dataset.apply.
+      A function of a dataset, for Dataset.apply.
     """
     del sloppy, buffer_output_elements, prefetch_input_elements  # hints for speed
     return lambda dataset: dataset.interleave(map_func, cycle_length, block_length, AUTOTUNE)
@@ -149,7 +149,7 @@ def unbatch() -> Callable:
     """Returns a transformation: Dataset.unbatch.
 
     Returns:
-      A function of a data set, for Dataset.apply.
+      A function of a dataset, for Dataset.apply.
     """
     return lambda dataset: dataset.unbatch()
 
@@ -161,7 +161,7 @@ def batch_and_drop_remainder(batch_size: Any) -> Callable:
       batch_size: The number of elements of a batch.
 
     Returns:
-      A function of a data set, for Dataset.apply.
+      A function of a dataset, for Dataset.apply.
     """
     return lambda dataset: dataset.batch(batch_size, True)
 
@@ -177,7 +177,7 @@ def padded_batch_and_drop_remainder(
       padding_values: The value to pad each component with, 0 or "" by default.
 
     Returns:
-      A function of a data set, for Dataset.apply.
+      A function of a dataset, for Dataset.apply.
     """
     return lambda dataset: dataset.padded_batch(batch_size, padded_shapes, padding_values, True)
 
@@ -189,7 +189,7 @@ def enumerate_dataset(start: Any = 0) -> Callable:
       start: The index of the first element.
 
     Returns:
-      A function of a data set, for Dataset.apply.
+      A function of a dataset, for Dataset.apply.
     """
     return lambda dataset: dataset.enumerate(start)
 
@@ -199,10 +199,10 @@ def take_while(predicate: Callable) -> Callable:
 
     Args:
       predicate: A function of an element that returns a boolean scalar; the first false one ends
-        the data set.
+        the dataset.
 
     Returns:
-      A function of a data set, for Dataset.apply.
+      A function of a dataset, for Dataset.apply.
     """
     return lambda dataset: dataset.take_while(predicate)
 
@@ -215,7 +215,7 @@ def scan(initial_state: Any, scan_func: Callable) -> Callable:
       scan_func: A function (state, element) that returns (new state, output).
 
     Returns:
-      A function of a data set, for Dataset.apply.
+      A function of a dataset, for Dataset.apply.
     """
     return lambda dataset: dataset.scan(initial_state, scan_func)
 
@@ -224,7 +224,7 @@ def cardinality(dataset: Any) -> Any:
     """Returns the number of elements: -1 if infinite, -2 if unknown.
 
     Args:
-      dataset: A data set.
+      dataset: A dataset.
 
     Returns:
       An int64 scalar.
@@ -239,7 +239,7 @@ def assert_cardinality(expected_cardinality: Any) -> Callable:
       expected_cardinality: The number of elements; -1: infinite; -2: unknown, which is not checked.
 
     Returns:
-      A function of a data set, for Dataset.apply; iterating over its result raises a
+      A function of a dataset, for Dataset.apply; iterating over its result raises a
       FailedPreconditionError if there are too many or too few elements.
     """
     return lambda dataset: dataset._then("AssertCardinality", number(expected_cardinality))
@@ -250,7 +250,7 @@ def get_structure(dataset_or_iterator: Any) -> Any:
     """Returns the element spec.
 
     Args:
-      dataset_or_iterator: A data set or an iterator.
+      dataset_or_iterator: A dataset or an iterator.
     """
     return dataset_or_iterator.element_spec
 
@@ -260,7 +260,7 @@ def at(dataset: Any, index: int) -> Any:
     """Returns the element at an index.
 
     Args:
-      dataset: A data set.
+      dataset: A dataset.
       index: The index of the element.
 
     Raises:
@@ -277,7 +277,7 @@ def at(dataset: Any, index: int) -> Any:
 
 @export("data.experimental.from_list")
 def from_list(elements: Any, name: str | None = None) -> Any:
-    """Creates a data set of the elements of a list.
+    """Creates a dataset of the elements of a list.
 
     Args:
       elements: A list of elements of one structure.
@@ -298,13 +298,13 @@ def from_list(elements: Any, name: str | None = None) -> Any:
 
 
 def get_single_element(dataset: Any) -> Any:
-    """Returns the element of a data set that has exactly one.
+    """Returns the element of a dataset that has exactly one.
 
     Args:
-      dataset: A data set.
+      dataset: A dataset.
 
     Raises:
-      InvalidArgumentError: If the data set is empty or has more than one element.
+      InvalidArgumentError: If the dataset is empty or has more than one element.
     """
     return dataset.get_single_element()
 
@@ -312,7 +312,7 @@ def get_single_element(dataset: Any) -> Any:
 def counter(
     start: Any = 0, step: Any = 1, dtype: DTypeLike = "int64", name: str | None = None
 ) -> Any:
-    """Creates an endless data set of numbers from `start` in steps of `step`.
+    """Creates an endless dataset of numbers from `start` in steps of `step`.
 
     Args:
       start: The first number.
@@ -321,7 +321,7 @@ def counter(
       name: Ignored.
 
     Returns:
-      A data set.
+      A dataset.
     """
     del name  # a name for debugging only
     return Dataset.range(start, (2**63 - 1) if step > 0 else -(2**63), step, output_type=dtype)
@@ -334,7 +334,7 @@ def ignore_errors(log_warning: bool = False) -> Callable:
       log_warning: Whether each error is printed on standard error.
 
     Returns:
-      A function of a data set, for Dataset.apply.
+      A function of a dataset, for Dataset.apply.
     """
     flags = LOG_WARNING if log_warning else 0
     return lambda dataset: dataset._then("IgnoreErrors", flags=flags)
@@ -377,7 +377,7 @@ BOTH["data.experimental.SHARD_HINT"] = SHARD_HINT
 
 @export("data.experimental.RandomDataset")
 def random_dataset(seed: int | None = None) -> Any:
-    """Creates an endless data set of random int64; see Dataset.random.
+    """Creates an endless dataset of random int64; see Dataset.random.
 
     Args:
       seed: The seed of the numbers (optional).
@@ -387,12 +387,12 @@ def random_dataset(seed: int | None = None) -> Any:
 
 @export("data.experimental.enable_debug_mode")
 def enable_debug_mode() -> None:
-    """Has no effect: functions of data sets are always traced."""
+    """Has no effect: functions of datasets are always traced."""
 
 
 @export("data.experimental.to_variant")
 def to_variant(dataset: Any) -> Any:
-    """Returns the handle of a data set as a tensor.
+    """Returns the handle of a dataset as a tensor.
 
     Args:
       dataset: a tf.data.Dataset.
@@ -402,11 +402,11 @@ def to_variant(dataset: Any) -> Any:
 
 @export("data.experimental.from_variant")
 def from_variant(variant: Any, structure: Any) -> Any:
-    """Creates a data set from the handle of `to_variant`.
+    """Creates a dataset from the handle of `to_variant`.
 
     Args:
       variant: the handle.
-      structure: the element spec of the data set.
+      structure: the element spec of the dataset.
     """
     return from_handle(variant, structure)
 
@@ -452,7 +452,7 @@ def parse_example_dataset(
       deterministic: As of Dataset.map.
 
     Returns:
-      A function of a data set of vectors of strings.
+      A function of a dataset of vectors of strings.
 
     Raises:
       ValueError: If `features` is None.

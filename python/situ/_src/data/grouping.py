@@ -35,13 +35,13 @@ def group_by_window(
 
     Args:
       key_func: A function of an element that returns an int64 key.
-      reduce_func: A function (key, data set of a window) that returns a data set.
+      reduce_func: A function (key, dataset of a window) that returns a dataset.
       window_size: The number of elements of a window.
       window_size_func: A function of the key that returns the window size.
       name: Ignored.
 
     Returns:
-      A data set.
+      A dataset.
 
     Raises:
       ValueError: If both or none of `window_size` and `window_size_func` are given.
@@ -107,7 +107,7 @@ def bucket_by_sequence_length(
       name: Ignored.
 
     Returns:
-      A data set of batches.
+      A dataset of batches.
     """
     del name  # a name for debugging only
     if len(bucket_batch_sizes) != len(bucket_boundaries) + 1:

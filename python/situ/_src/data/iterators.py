@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""iterators.py: iterators over data sets: Python iterators in eager mode, handles and nodes in
+"""iterators.py: iterators over datasets: Python iterators in eager mode, handles and nodes in
 graphs."""
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _packed(spec, parts):
 
 
 def single_element(dataset, name=None):
-    """Returns the element of a data set that has exactly one."""
+    """Returns the element of a dataset that has exactly one."""
     if _situ.current_graph() is None and _situ.executing_eagerly():
         elements = list(dataset.take(2))
         if len(elements) != 1:
@@ -93,7 +93,7 @@ def single_element(dataset, name=None):
 
 
 def _argument_attrs(arguments):
-    """Returns attributes of nodes that iterate in each run; within a function a captured data set
+    """Returns attributes of nodes that iterate in each run; within a function a captured dataset
     keeps its state (cache, shuffle) between calls."""
     return dict(shares=not arguments and _situ.current_graph().building_function)
 
@@ -109,7 +109,7 @@ def in_function(dataset):
 
 
 class Elements:
-    """The elements of a data set or iterator for a graph loop."""
+    """The elements of a dataset or iterator for a graph loop."""
 
     def __init__(self, items):
         if isinstance(items, OwnedIterator):
@@ -161,7 +161,7 @@ def _zeros(spec):
 
 
 class OwnedIterator(_situ.Iterator):
-    """A Python iterator over a data set."""
+    """A Python iterator over a dataset."""
 
     @classmethod
     def over(cls, dataset):
@@ -176,8 +176,8 @@ class OwnedIterator(_situ.Iterator):
         """Returns the position of the iterator, for `restore`.
 
         Raises:
-          FailedPreconditionError: a function of the data set depends on state that is not saved,
-            and the options of the data set do not allow it.
+          FailedPreconditionError: a function of the dataset depends on state that is not saved,
+            and the options of the dataset do not allow it.
         """
         policy = self._dataset.options().experimental_external_state_policy
         return self.position(policy in (None, ExternalStatePolicy.FAIL))
@@ -220,7 +220,7 @@ class OwnedIterator(_situ.Iterator):
 
 @export("data.IteratorSpec")
 class IteratorSpec(TypeSpec):
-    """Describes an iterator over a data set.
+    """Describes an iterator over a dataset.
 
     Args:
       element_spec: the structure of tf.TypeSpecs of the elements.
@@ -282,7 +282,7 @@ def _to_numpy(value):
 
 @export("data.NumpyIterator")
 class NumpyIterator:
-    """An iterator over the elements of a data set, converted to NumPy arrays.
+    """An iterator over the elements of a dataset, converted to NumPy arrays.
 
     Args:
       dataset: a tf.data.Dataset.
@@ -422,7 +422,7 @@ class Iterator:
         shared_name: str | None = None,
         output_classes: Any = None,
     ) -> Any:
-        """Creates an iterator without a data set; see `make_initializer`.
+        """Creates an iterator without a dataset; see `make_initializer`.
 
         Args:
           output_types: Types of the components of an element.
@@ -461,7 +461,7 @@ class Iterator:
         return self._initializer
 
     def make_initializer(self, dataset: Any, name: str | None = None) -> Any:
-        """Returns an operation that starts the iterator with a data set."""
+        """Returns an operation that starts the iterator with a dataset."""
         DATA.assert_same(self.element_spec, dataset.element_spec)
         mine, other = DATA.flatten(self.element_spec), DATA.flatten(dataset.element_spec)
         if [s.dtype for s in mine] != [s.dtype for s in other]:
@@ -524,8 +524,8 @@ class FunctionIterator(Iterator):
         self._most -= 1
         if self._most < 0:
             raise RuntimeError(
-                "A function takes too many elements of a data set one by one: its loop over the "
-                "data set was not converted to a graph loop."
+                "A function takes too many elements of a dataset one by one: its loop over the "
+                "dataset was not converted to a graph loop."
             )
         return self.get_next()
 
@@ -655,7 +655,7 @@ def get_output_types(dataset_or_iterator: Any) -> Any:
     """Returns the types of the components of an element.
 
     Args:
-      dataset_or_iterator: A data set or an iterator.
+      dataset_or_iterator: A dataset or an iterator.
     """
     return dataset_or_iterator.output_types
 
@@ -665,7 +665,7 @@ def get_output_shapes(dataset_or_iterator: Any) -> Any:
     """Returns the shapes of the components of an element.
 
     Args:
-      dataset_or_iterator: A data set or an iterator.
+      dataset_or_iterator: A dataset or an iterator.
     """
     return dataset_or_iterator.output_shapes
 
@@ -675,7 +675,7 @@ def get_output_classes(dataset_or_iterator: Any) -> Any:
     """Returns the classes of the components of an element.
 
     Args:
-      dataset_or_iterator: A data set or an iterator.
+      dataset_or_iterator: A dataset or an iterator.
     """
     return dataset_or_iterator.output_classes
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""native.py: data sets of the extension, and the nodes of graphs that hold them."""
+"""native.py: datasets of the extension, and the nodes of graphs that hold them."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:  # typing takes long to import
 
 
 class Recipe:
-    """What a data set of the extension is created of.
+    """What a dataset of the extension is created of.
 
     Args:
-      kind: the kind of data set.
-      inputs: the recipes of the data sets that it transforms.
+      kind: the kind of dataset.
+      inputs: the recipes of the datasets that it transforms.
       params: tensors, and the indices of arguments.
       options: the further arguments; `inner` is a recipe.
       function: graph, inputs and outputs of its function, or None.
@@ -77,20 +77,20 @@ def create(dataset: Any, arguments: list) -> Recipe:
 
 
 def handle(dataset: Any) -> Any:
-    """Returns the handle of a data set as a parameter of another one."""
+    """Returns the handle of a dataset as a parameter of another one."""
     arguments: list = []
     made = dataset._build(arguments)
     return bind(dataset) if arguments else made.handle()
 
 
 def bind(dataset: Any) -> Any:
-    """Converts a data set that a function returns to a tensor."""
+    """Converts a dataset that a function returns to a tensor."""
     constant, arguments = handle_in_graph(dataset)
     return op("DatasetBind", constant, arguments)
 
 
 def handle_in_graph(dataset: Any) -> tuple:
-    """Returns (handle node of a data set, the tensors it needs as arguments)."""
+    """Returns (handle node of a dataset, the tensors it needs as arguments)."""
     arguments: list = []
     result = dataset._recipe(arguments)
     arguments = [convert_to_tensor(a) for a in arguments]
@@ -98,7 +98,7 @@ def handle_in_graph(dataset: Any) -> tuple:
 
 
 def constant(recipe: Recipe, name: str | None = None) -> Any:
-    """Returns the handle of the data set of a recipe: in graphs a node, of which they know it."""
+    """Returns the handle of the dataset of a recipe: in graphs a node, of which they know it."""
     result = op("DatasetConstant", value=recipe.made.handle(), name=name)
     if isinstance(result, GraphTensor):
         result.graph.__dict__.setdefault("_datasets", {})[result.op.name] = recipe

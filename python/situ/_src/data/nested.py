@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""nested.py: data sets whose elements are data sets: slices of lists of data sets."""
+"""nested.py: datasets whose elements are datasets: slices of lists of datasets."""
 
 from situ._src.data.dataset import Dataset
 from situ._src.framework.nest import DATA
@@ -12,12 +12,12 @@ def _is_list(leaf):
 
 
 def has_datasets(tensors):
-    """Returns whether a leaf of a structure is a data set or a list of data sets."""
+    """Returns whether a leaf of a structure is a dataset or a list of datasets."""
     return any(_is_list(leaf) for leaf in DATA.flatten(tensors))
 
 
 def _slices(leaf):
-    """Returns the data set of the slices of a leaf: a tensor, or a list of data sets."""
+    """Returns the dataset of the slices of a leaf: a tensor, or a list of datasets."""
     if isinstance(leaf, Dataset):
         raise ValueError("Unbatching a dataset is only supported for rank >= 1")
     if not _is_list(leaf):
@@ -29,5 +29,5 @@ def _slices(leaf):
 
 
 def slices(tensors):
-    """Returns the data set of the slices of a structure with lists of data sets."""
+    """Returns the dataset of the slices of a structure with lists of datasets."""
     return Dataset.zip(DATA.map(_slices, tensors))

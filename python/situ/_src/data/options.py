@@ -22,14 +22,14 @@ class AutotuneAlgorithm(enum.Enum):
 
 @export("data.experimental.AutoShardPolicy")
 class AutoShardPolicy(enum.IntEnum):
-    """How a data set is sharded over workers."""
+    """How a dataset is sharded over workers."""
 
     OFF, AUTO, FILE, DATA, HINT = -1, 0, 1, 2, 3
 
 
 @export("data.experimental.ExternalStatePolicy")
 class ExternalStatePolicy(enum.Enum):
-    """What happens when a data set with external state is saved."""
+    """What happens when a dataset with external state is saved."""
 
     WARN, IGNORE, FAIL = 0, 1, 2
 
@@ -184,7 +184,7 @@ class ThreadingOptions(OptionsBase):
 
 @export("data.Options")
 class Options(OptionsBase):
-    """Options of a data set. situ accepts them all and ignores those about threads and
+    """Options of a dataset. situ accepts them all and ignores those about threads and
     optimization."""
 
     _fields = {

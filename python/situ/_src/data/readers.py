@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""readers.py: data sets of files (text, TFRecord, fixed length, CSV) and of Python generators."""
+"""readers.py: datasets of files (text, TFRecord, fixed length, CSV) and of Python generators."""
 
 import numpy
 
@@ -19,7 +19,7 @@ from situ._src.ops.gfile import glob
 
 
 def generated(generator, spec):
-    """Creates a data set from a function that returns an iterator over tuples of tensors."""
+    """Creates a dataset from a function that returns an iterator over tuples of tensors."""
     return Dataset(
         "Generator", (), (), spec, n_components=len(PARTS.flatten(spec)), generator=generator
     )
@@ -161,7 +161,7 @@ def list_files(pattern, shuffle, seed):
 
 
 def _names(filenames):
-    """Returns file names as a tensor, or the data set of names."""
+    """Returns file names as a tensor, or the dataset of names."""
     if isinstance(filenames, Dataset):
         kind, shape = filenames.output_types, filenames.output_shapes
         if getattr(kind, "name", "") != "string":
@@ -191,14 +191,14 @@ def _names(filenames):
 
 
 class _Files(type):
-    """Metaclass of data set classes whose constructor returns a Dataset."""
+    """Metaclass of dataset classes whose constructor returns a Dataset."""
 
-    def __instancecheck__(cls, thing):
-        return isinstance(thing, Dataset) and thing._kind == cls.kind
+    def __instancecheck__(cls, instance):
+        return isinstance(instance, Dataset) and instance._kind == cls.kind
 
 
 def _open(filenames, kind, compression_type, parallel_reads, *sizes):
-    """Creates a data set of the records of files, sequentially or interleaved."""
+    """Creates a dataset of the records of files, sequentially or interleaved."""
     names, spec = _names(filenames), TensorSpec([], "string")
     compression_type = tf_record.compression_type_of(compression_type) or None
     open_files = lambda names_: Dataset(
@@ -215,7 +215,7 @@ def _open(filenames, kind, compression_type, parallel_reads, *sizes):
 
 @export("data.TextLineDataset", "contrib.data.TextLineDataset")
 class TextLineDataset(Dataset, metaclass=_Files):
-    """A data set of the lines of text files; `buffer_size` and `name` are ignored."""
+    """A dataset of the lines of text files; `buffer_size` and `name` are ignored."""
 
     kind = "TextLine"
 
@@ -229,7 +229,7 @@ class TextLineDataset(Dataset, metaclass=_Files):
 
 @export("data.TFRecordDataset", "contrib.data.TFRecordDataset")
 class TFRecordDataset(Dataset, metaclass=_Files):
-    """A data set of the records of TFRecord files; `buffer_size` and `name` are ignored."""
+    """A dataset of the records of TFRecord files; `buffer_size` and `name` are ignored."""
 
     kind = "TFRecord"
 
@@ -243,7 +243,7 @@ class TFRecordDataset(Dataset, metaclass=_Files):
 
 @export("data.FixedLengthRecordDataset", "contrib.data.FixedLengthRecordDataset")
 class FixedLengthRecordDataset(Dataset, metaclass=_Files):
-    """A data set of the fixed-length records of binary files; `buffer_size` and `name` are
+    """A dataset of the fixed-length records of binary files; `buffer_size` and `name` are
     ignored."""
 
     kind = "FixedLengthRecord"
@@ -267,7 +267,7 @@ class FixedLengthRecordDataset(Dataset, metaclass=_Files):
 
 @export("data.experimental.CsvDataset", "contrib.data.CsvDataset")
 class CsvDataset(Dataset, metaclass=_Files):
-    """A data set of the fields of CSV files; `buffer_size` is ignored."""
+    """A dataset of the fields of CSV files; `buffer_size` is ignored."""
 
     kind = "Map"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""sampling.py: random elements of data sets: tf.data.Dataset.random, sample_from_datasets,
+"""sampling.py: random elements of datasets: tf.data.Dataset.random, sample_from_datasets,
 rejection_resample. Equal seeds give TensorFlow's numbers."""
 
 import numpy
@@ -19,7 +19,7 @@ _INITIAL_COUNT = 10  # of each class
 
 
 def random(seed=None, rerandomize_each_iteration=None, name=None):
-    """Creates an endless data set of random int64 in [0, 2^32)."""
+    """Creates an endless dataset of random int64 in [0, 2^32)."""
     del name  # a name for debugging only
     one, two = get_seed(seed)
     return Dataset(
@@ -32,7 +32,7 @@ def random(seed=None, rerandomize_each_iteration=None, name=None):
 
 
 def choose_from_datasets(datasets, choice_dataset, stop_on_empty_dataset=True):
-    """Creates a data set whose elements come from the data sets with the indices of
+    """Creates a dataset whose elements come from the datasets with the indices of
     `choice_dataset`."""
     if not datasets:
         raise ValueError("Invalid `datasets`. `datasets` should not be empty.")
@@ -50,7 +50,7 @@ def choose_from_datasets(datasets, choice_dataset, stop_on_empty_dataset=True):
 
 
 def _choose_from(datasets, choices, stops):
-    """Creates a data set that takes each element from the input with the next index."""
+    """Creates a dataset that takes each element from the input with the next index."""
     result = datasets[0]
     for i, other in enumerate(datasets[1:], 1):
         try:
@@ -77,17 +77,17 @@ def _draw(logits, seed):
 def sample_from_datasets(
     datasets, weights=None, seed=None, stop_on_empty_dataset=False, rerandomize_each_iteration=None
 ):
-    """Samples elements from data sets at random.
+    """Samples elements from datasets at random.
 
     Args:
-      datasets: A list of data sets with compatible elements.
-      weights: The probability of each data set, a list or a data set of lists; uniform by default.
+      datasets: A list of datasets with compatible elements.
+      weights: The probability of each dataset, a list or a dataset of lists; uniform by default.
       seed: The seed of the random numbers.
-      stop_on_empty_dataset: Whether to stop when a data set ends; otherwise it is skipped.
+      stop_on_empty_dataset: Whether to stop when a dataset ends; otherwise it is skipped.
       rerandomize_each_iteration: Whether each iteration draws other numbers.
 
     Returns:
-      A data set.
+      A dataset.
 
     Raises:
       TypeError: If the weights are not floating point.
@@ -110,7 +110,7 @@ def sample_from_datasets(
 
 
 def _with_logits(datasets, weights):
-    """Returns the data sets with a positive weight and the logits of their weights."""
+    """Returns the datasets with a positive weight and the logits of their weights."""
     if weights is None:
         return datasets, numpy.ones([1, len(datasets)], "float32")
     weights = convert_to_tensor(weights)
@@ -163,7 +163,7 @@ def _estimates(classes, n_classes):
 
 
 def rejection_resample(self, class_func, target_dist, initial_dist=None, seed=None, name=None):
-    """Resamples a data set to a class distribution by dropping elements at random.
+    """Resamples a dataset to a class distribution by dropping elements at random.
 
     Args:
       class_func: A function of an element that returns its class.
@@ -173,7 +173,7 @@ def rejection_resample(self, class_func, target_dist, initial_dist=None, seed=No
       name: Ignored.
 
     Returns:
-      A data set of pairs (class, element).
+      A dataset of pairs (class, element).
     """
     del name  # a name for debugging only
     class_of = convert(class_func)
@@ -225,7 +225,7 @@ def _resample(class_func, target_dist, initial_dist=None, seed=None):
 
 
 def _choose(datasets, choice_dataset, stop_on_empty_dataset=False):
-    """Chooses elements of data sets by index; see Dataset.choose_from_datasets."""
+    """Chooses elements of datasets by index; see Dataset.choose_from_datasets."""
     return choose_from_datasets(datasets, choice_dataset, stop_on_empty_dataset)
 
 

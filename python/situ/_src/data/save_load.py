@@ -74,11 +74,11 @@ def _deflated(data):
 
 
 def _inflated(array):
-    return expansion.inflate(array.tobytes(), "An element of a saved data set")
+    return expansion.inflate(array.tobytes(), "An element of a saved dataset")
 
 
 def _sharded(dataset, shard_func):
-    """Returns a data set of pairs (shard, element)."""
+    """Returns a dataset of pairs (shard, element)."""
     if shard_func is None:
         return dataset.map(lambda *e: (convert_to_tensor(0, "int64"), e if len(e) > 1 else e[0]))
     shard_of = convert(shard_func)
@@ -154,7 +154,7 @@ def _spec(described):
 
 
 class _Saved:
-    """The file of a data set that `save` wrote."""
+    """The file of a dataset that `save` wrote."""
 
     def __init__(self, path, compression):
         with errors.convert_os_errors(path):
@@ -229,13 +229,13 @@ def load(
     reader_func: Callable | None = None,
     wait: bool = False,
 ) -> Any:
-    """Creates a data set of the elements that `save` wrote.
+    """Creates a dataset of the elements that `save` wrote.
 
     Args:
       path: The directory.
       element_spec: The structure and types of the elements; by default as saved.
       compression: The compression that `save` was called with.
-      reader_func: A function of a data set of shards, each a data set, that returns the result. By
+      reader_func: A function of a dataset of shards, each a dataset, that returns the result. By
         default shards are interleaved.
       wait: Whether to wait until the file exists.
 
@@ -279,12 +279,12 @@ def _snapshot(self, path, compression="AUTO", reader_func=None, shard_func=None,
     Args:
       path: The directory, which is created.
       compression: "AUTO", "GZIP", "SNAPPY" or None; files are not compressed.
-      reader_func: A function of a data set of shards, each a data set, that returns the result.
+      reader_func: A function of a dataset of shards, each a dataset, that returns the result.
       shard_func: A function of an element that returns the index of its shard, an int64 scalar.
       name: Ignored.
 
     Returns:
-      A data set.
+      A dataset.
     """
     del name  # a name for debugging only
     _is_compressed(compression)
@@ -313,10 +313,10 @@ def _save(
     shard_func: Callable | None = None,
     checkpoint_args: Any = None,
 ) -> None:
-    """Writes the elements of a data set; see Dataset.save.
+    """Writes the elements of a dataset; see Dataset.save.
 
     Args:
-      dataset: The data set.
+      dataset: The dataset.
       path: The directory.
       compression: "GZIP" or "SNAPPY" for a file that is compressed (with zlib); None or "NONE".
       shard_func: A function of an element that returns the index of its shard, an int64 scalar.
@@ -338,7 +338,7 @@ def snapshot(
     Args:
       path: The directory.
       compression: "GZIP" or "SNAPPY" for a file that is compressed (with zlib); None or "NONE".
-      reader_func: A function of a data set of shards, each a data set, that returns the result. By
+      reader_func: A function of a dataset of shards, each a dataset, that returns the result. By
         default shards are interleaved.
       shard_func: A function of an element that returns the index of its shard, an int64 scalar.
         `load` interleaves shards.
@@ -356,7 +356,7 @@ def ragged_batch(self, batch_size, drop_remainder=False, row_splits_dtype="int64
       name: Ignored.
 
     Returns:
-      A data set. Components whose shape is known are dense, the others ragged.
+      A dataset. Components whose shape is known are dense, the others ragged.
     """
     del name  # a name for debugging only
     size = number(batch_size)
@@ -377,7 +377,7 @@ def sparse_batch(self, batch_size, row_shape, name=None):
       name: Ignored.
 
     Returns:
-      A data set of SparseTensors.
+      A dataset of SparseTensors.
 
     Raises:
       TypeError: elements have several components.

@@ -67,7 +67,7 @@ def scan(self, initial_state, scan_func, name=None):
       name: Ignored.
 
     Returns:
-      A data set of the outputs.
+      A dataset of the outputs.
     """
     del name  # a name for debugging only
     state = DATA.map(component, initial_state)
@@ -80,7 +80,7 @@ def scan(self, initial_state, scan_func, name=None):
 
 
 def reduce(self, initial_state, reduce_func, name=None):
-    """Reduces a data set to one value.
+    """Reduces a dataset to one value.
 
     Args:
       initial_state: The initial state, a structure of tensors.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""serialization.py: data sets as GraphDefs: a node per data set and parameter, and a function of
+"""serialization.py: datasets as GraphDefs: a node per dataset and parameter, and a function of
 the library per function of elements."""
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ _SUFFIX, _MOST_BYTES = "Dataset", 2**31 - 1
 
 
 class NotSerializableError(Exception):
-    """A data set that depends on this process."""
+    """A dataset that depends on this process."""
 
 
 class _Writer:
-    """Writes data sets as nodes; each function gets the name of its data set."""
+    """Writes datasets as nodes; each function gets the name of its dataset."""
 
     def __init__(self) -> None:
         self.graph_def, self._bytes = node_def.GraphDef(), 0
         self._names: dict[int, str] = {}
 
     def add(self, recipe: Any) -> str:
-        """Adds a data set and what it depends on. Returns the name of its node."""
+        """Adds a dataset and what it depends on. Returns the name of its node."""
         if id(recipe) in self._names:
             return self._names[id(recipe)]
         if "generator" in recipe.options:
-            raise NotSerializableError("a data set of a Python generator")
+            raise NotSerializableError("a dataset of a Python generator")
         inputs = [self.add(i) for i in recipe.inputs] + [self._param(p) for p in recipe.params]
         inner = recipe.options.get("inner")
         inner = None if inner is None else self.add(inner)
@@ -63,11 +63,11 @@ class _Writer:
             return name
         dtype = value.dtype.base_dtype
         if dtype.name in ("resource", "variant"):
-            raise NotSerializableError("a data set with a handle of a resource")
+            raise NotSerializableError("a dataset with a handle of a resource")
         array = value.numpy()
         self._bytes += getattr(array, "nbytes", len(array) if isinstance(array, bytes) else 0)
         if self._bytes > _MOST_BYTES:
-            raise NotSerializableError("a data set with tensors of more than 2 GB")
+            raise NotSerializableError("a dataset with tensors of more than 2 GB")
         node = self.graph_def.node.add(name=name, op="Const")
         node.attr["dtype"].type = dtype.as_datatype_enum
         node.attr["value"].tensor.CopyFrom(make_tensor_proto(array, dtype))
@@ -97,7 +97,7 @@ def _set(attr, value):
 
 
 def dumps(recipe: Any) -> bytes:
-    """Returns a data set as the bytes of a GraphDef.
+    """Returns a dataset as the bytes of a GraphDef.
 
     Args:
       recipe: its native.Recipe.
@@ -113,13 +113,13 @@ def dumps(recipe: Any) -> bytes:
 
 
 def fingerprint(recipe: Any) -> int:
-    """Returns a 64-bit number that is the same for equal data sets.
+    """Returns a 64-bit number that is the same for equal datasets.
 
     Args:
-      recipe: the native.Recipe of a data set.
+      recipe: the native.Recipe of a dataset.
 
     Raises:
-      InvalidArgumentError: the data set depends on this process.
+      InvalidArgumentError: the dataset depends on this process.
     """
     try:
         data = dumps(recipe)
@@ -131,7 +131,7 @@ def fingerprint(recipe: Any) -> int:
 
 
 class _Reader:
-    """Reads the data sets of a GraphDef."""
+    """Reads the datasets of a GraphDef."""
 
     def __init__(self, graph_def: Any) -> None:
         self._nodes = {n.name: n for n in graph_def.node}
@@ -140,10 +140,10 @@ class _Reader:
         self._made: dict[str, Any] = {}
 
     def read(self, name: str) -> Any:
-        """Returns the data set, tensor or index of an argument of a node."""
+        """Returns the dataset, tensor or index of an argument of a node."""
         if name not in self._made:
             if name not in self._nodes:
-                raise ValueError(f"Unknown input node '{name}' of a data set.")
+                raise ValueError(f"Unknown input node '{name}' of a dataset.")
             node = self._nodes.pop(name)  # a node of a cycle is unknown
             self._made[name] = self._read(node)
         return self._made[name]
@@ -166,7 +166,7 @@ class _Reader:
 
     def _function(self, name):
         if name not in self._library:
-            raise ValueError(f"Function '{name}' of a data set is not in the library.")
+            raise ValueError(f"Function '{name}' of a dataset is not in the library.")
         definition, graph = self._library[name], FuncGraph(name)
         with graph.as_default(), graph.device("/device:CPU:0"):
             inputs = function_library.placeholders(definition)
@@ -183,22 +183,22 @@ def _option(key, attr):
 
 
 def loads(data: bytes) -> Any:
-    """Returns the recipe of the data set that `dumps` wrote.
+    """Returns the recipe of the dataset that `dumps` wrote.
 
     Raises:
-      ValueError: the bytes are not those of a data set.
+      ValueError: the bytes are not those of a dataset.
     """
     graph_def = node_def.GraphDef()
     graph_def.ParseFromString(data)
     made = _Reader(graph_def).read(graph_def.node[-1].name) if graph_def.node else None
     if not isinstance(made, native.Recipe):
-        raise ValueError("The last node of the GraphDef is not a data set.")
+        raise ValueError("The last node of the GraphDef is not a dataset.")
     made.data = data
     return made
 
 
 def write_constants(graph: Any, graph_def: Any) -> None:
-    """Writes the data sets of DatasetConstant nodes of a graph into its GraphDef. Those that depend
+    """Writes the datasets of DatasetConstant nodes of a graph into its GraphDef. Those that depend
     on this process keep a handle, which cannot be read.
 
     Args:
@@ -217,5 +217,5 @@ def write_constants(graph: Any, graph_def: Any) -> None:
 
 
 def read_constant(data: bytes, name: str) -> Any:
-    """Adds the node of a data set that `write_constants` wrote to the current graph."""
+    """Adds the node of a dataset that `write_constants` wrote to the current graph."""
     return native.constant(loads(data), name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""sql.py: data sets of the rows of a query of a database: tf.data.experimental.SqlDataset."""
+"""sql.py: datasets of the rows of a query of a database: tf.data.experimental.SqlDataset."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _rows(driver: Any, source: Any, query: Any, types: list[Any]) -> Any:
 
 @export("data.experimental.SqlDataset")
 class SqlDataset(Dataset):
-    """A data set of the rows of a query of an SQLite database.
+    """A dataset of the rows of a query of an SQLite database.
 
     Args:
       driver_name: "sqlite".

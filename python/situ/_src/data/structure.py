@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""structure.py: the types of data set elements, and functions of elements traced into graphs."""
+"""structure.py: the types of dataset elements, and functions of elements traced into graphs."""
 
 import _situ
 from situ._src.autograph.conversion import convert
@@ -59,7 +59,7 @@ class Nothing:
 
 
 class DatasetSpec:
-    """The type of elements that are data sets."""
+    """The type of elements that are datasets."""
 
     dtype, shape = as_dtype("resource"), as_shape([])
     value_type = property(lambda s: _dataset_class())
@@ -79,7 +79,7 @@ class DatasetSpec:
         return dataset.from_handle(handle, self.element_spec)
 
     def _alike(self, others):
-        """Returns whether others are specs of data sets whose elements have the same structure."""
+        """Returns whether others are specs of datasets whose elements have the same structure."""
         return all(
             type(other) is type(self)
             and not CORE._difference(self.element_spec, other.element_spec, True)
@@ -87,7 +87,7 @@ class DatasetSpec:
         )
 
     def is_subtype_of(self, other):
-        """Returns whether every data set of this spec is one of the other's."""
+        """Returns whether every dataset of this spec is one of the other's."""
         if not self._alike([other]):
             return False
         pairs = zip(CORE.flatten(self.element_spec), CORE.flatten(other.element_spec))
@@ -134,7 +134,7 @@ def _dataset_class():
 
 
 def spec_of(value):
-    """Returns the spec of a tensor, composite tensor or data set."""
+    """Returns the spec of a tensor, composite tensor or dataset."""
     if isinstance(value, (TypeSpec, DatasetSpec)):
         return value
     if hasattr(value, "element_spec"):
@@ -145,7 +145,7 @@ def spec_of(value):
 
 
 def tensor(value, dtype=None):
-    """Converts a value to a parameter of a data set: a tensor of the current graph, or one in
+    """Converts a value to a parameter of a dataset: a tensor of the current graph, or one in
     host memory."""
     behind = getattr(value, "_situ_tensor_", None)
     if behind is not None:
@@ -166,7 +166,7 @@ def tensor(value, dtype=None):
 
 def component(value, dtype=None):
     """Converts a value to a component of an element: a tensor or a composite tensor, of which each
-    part is a parameter of a data set."""
+    part is a parameter of a dataset."""
     if value is None:
         return Nothing()
     if hasattr(value, "element_spec"):
@@ -217,7 +217,7 @@ def _evaluate(tensors):
 
 
 class DataGraph(FuncGraph):
-    """The graph of a function of elements; captured values become parameters of the data set."""
+    """The graph of a function of elements; captured values become parameters of the dataset."""
 
     def __init__(self, name):
         outer = _situ.current_graph()
@@ -283,7 +283,7 @@ def _refuse_assignments(graph):
             raise NotImplementedError(
                 f"A function of a tf.data.Dataset assigns variable '{name}' ({operation.type}) in "
                 "graph mode, which situ does not support. Return the new value and assign it "
-                "outside of the data set, or use eager mode or tf.function."
+                "outside of the dataset, or use eager mode or tf.function."
             )
 
 
@@ -353,7 +353,7 @@ class Traced:
             ) from error
 
     def datasets_to_tensors(self, bound):
-        """Converts data sets among the results to tensors."""
+        """Converts datasets among the results to tensors."""
         with self.graph.as_default(), self.graph.device("/device:CPU:0"):
             self.result = DATA.map(
                 lambda x: bound(x) if hasattr(x, "element_spec") else x, self.result

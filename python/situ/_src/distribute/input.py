@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""input.py: distributed data sets: splits global batches over the replicas."""
+"""input.py: distributed datasets: splits global batches over the replicas."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class InputOptions(
         defaults=(True, InputReplicationMode.PER_WORKER, False, 1),
     )
 ):
-    """Options of distributed data sets.
+    """Options of distributed datasets.
 
     Args:
       experimental_fetch_to_device: whether the batches are copied to the devices of the replicas;
@@ -79,7 +79,7 @@ def is_per_replica(options):
 
 
 def check_dataset_options(options):
-    """Checks the tf.distribute.InputOptions, or None, of a data set that is split.
+    """Checks the tf.distribute.InputOptions, or None, of a dataset that is split.
 
     Raises:
       NotImplementedError: PER_REPLICA.
@@ -226,7 +226,7 @@ def _batches(dataset):
 
 @export("distribute.DistributedDataset")
 class DistributedDataset:
-    """A data set of global batches, split over the replicas."""
+    """A dataset of global batches, split over the replicas."""
 
     def __init__(self, strategy: Any, dataset: Any, options: Any = None):
         self._strategy, self._dataset = strategy, dataset
@@ -254,7 +254,7 @@ class DistributedDataset:
 
 @export("distribute.InputContext")
 class InputContext:
-    """The input pipeline that a data set function creates."""
+    """The input pipeline that a dataset function creates."""
 
     def __init__(
         self,
@@ -317,7 +317,7 @@ def _empty(spec):
 
 
 class DatasetsFromFunction:
-    """Data sets of per-replica batches: each replica takes the next one of the data set that all
+    """Datasets of per-replica batches: each replica takes the next one of the dataset that all
     share or, PER_REPLICA, of its own."""
 
     def __init__(self, strategy, make, options=None):
@@ -327,7 +327,7 @@ class DatasetsFromFunction:
 
     def _sources(self):
         """Returns the iterators, the functions of the next batch and the initializers of all
-        replicas. A data set may be a function that returns the next elements."""
+        replicas. A dataset may be a function that returns the next elements."""
         made = [
             (None, dataset, ()) if callable(dataset) else _batches(dataset)
             for dataset in self._datasets

@@ -256,7 +256,7 @@ class Strategy:
             place.index, place.mode, place.run = index, mode, run
             _situ.swap_graph(before)
 
-    def mirror_members(self, thing: Any) -> None:
+    def mirror_members(self, obj: Any) -> None:
         """Mirrors the variables that an object already holds."""
 
         def mirror(value):
@@ -277,9 +277,9 @@ class Strategy:
             return value
 
         done = self.__dict__.setdefault("_mirrored", {})
-        for name, value in list(vars(thing).items()):
+        for name, value in list(vars(obj).items()):
             if isinstance(value, (EagerVariable, list)):
-                vars(thing)[name] = nest.map_structure(mirror, value)
+                vars(obj)[name] = nest.map_structure(mirror, value)
 
     # Runs
 
@@ -510,16 +510,16 @@ class Strategy:
     distribute_datasets_from_function = experimental_distribute_datasets_from_function
 
     def input_contexts(self, count: int) -> list:
-        """Returns the InputContexts of `count` data sets of this process."""
+        """Returns the InputContexts of `count` datasets of this process."""
         from situ._src.distribute.input import InputContext
 
         return [InputContext(count, i, self.num_replicas_in_sync) for i in range(count)]
 
     def make_dataset_iterator(self, dataset: Any) -> Any:
-        """Returns an iterator of a distributed data set.
+        """Returns an iterator of a distributed dataset.
 
         Args:
-          dataset: The data set.
+          dataset: The dataset.
         """
         return iter(self.experimental_distribute_dataset(dataset))
 
@@ -534,10 +534,10 @@ class Strategy:
         return iter(self.distribute_datasets_from_function(input_fn))
 
     def distribute_dataset(self, dataset_fn: Callable) -> Any:
-        """Returns the distributed data set that a function creates.
+        """Returns the distributed dataset that a function creates.
 
         Args:
-          dataset_fn: The data set, or a function that returns it.
+          dataset_fn: The dataset, or a function that returns it.
         """
         return self.experimental_distribute_dataset(
             dataset_fn() if callable(dataset_fn) else dataset_fn

@@ -117,7 +117,7 @@ class MultiWorkerMirroredStrategy(MirroredStrategy):
     first_replica = property(lambda s: len(s.devices) * processes.rank())
 
     def input_contexts(self, count: int) -> list:
-        """Returns the InputContexts of `count` data sets of this process."""
+        """Returns the InputContexts of `count` datasets of this process."""
         first, whole = processes.rank() * count, processes.size() * count
         return [InputContext(whole, first + i, self.num_replicas_in_sync) for i in range(count)]
 

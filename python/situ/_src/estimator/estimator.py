@@ -92,7 +92,7 @@ class Estimator:
             )
         self._config = _config(config, model_dir)
         self._model_dir, self._session_config = self._config.model_dir, self._config.session_config
-        other = params is not None and not isinstance(params, dict)  # HParams and its like
+        other = params is not None and not isinstance(params, dict)  # such as HParams
         self._model_fn, self._params = model_fn, params if other else dict(params or {})
         self._warm_start = warm_start_from
         logs.info("Using config: %s", self._config._values)

@@ -35,7 +35,7 @@ def _graph_variables(model):
     """
     result, keys = {}, None
 
-    def twin(variable):
+    def graph_variable(variable):
         if id(variable) not in result:
             shape, dtype = variable.shape.as_list(), variable.dtype.base_dtype
             result[id(variable)] = (
@@ -51,9 +51,9 @@ def _graph_variables(model):
             )
         return result[id(variable)][1]
 
-    pairs = [(variable, twin(variable)) for variable in model.weights]
+    pairs = [(variable, graph_variable(variable)) for variable in model.weights]
     layers = model._flat_layers()
-    keys = [graphs.GraphKeys.LOCAL_VARIABLES]  # what counts for metrics is not kept
+    keys = [graphs.GraphKeys.LOCAL_VARIABLES]  # metrics are not saved
     given = model._compile_args
     metric_objects = compile_utils.objects(
         [[layer._metrics for layer in layers], given["metrics"], given["weighted_metrics"]]
@@ -63,7 +63,7 @@ def _graph_variables(model):
         for obj, _ in before:
             vars(obj).update(
                 {
-                    k: weights.replace_variables(v, twin)
+                    k: weights.replace_variables(v, graph_variable)
                     for k, v in vars(obj).items()
                     if k not in weights._NOT_REPLACED
                 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""dispatch.py: tf.experimental.dispatch_for_api and its kin: functions of a program that handle
-calls of public functions with arguments of its own types."""
+"""dispatch.py: tf.experimental.dispatch_for_api and related functions: a program overrides
+public functions for arguments of its own types."""
 
 from __future__ import annotations
 

@@ -146,7 +146,7 @@ class AbortedError(_StatusError):
 
 
 class OutOfRangeError(_StatusError):
-    """The end of a data set, queue or file was reached."""
+    """The end of a dataset, queue or file was reached."""
 
     _CODE = 11
 

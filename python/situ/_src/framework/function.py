@@ -280,7 +280,7 @@ class Function(_situ.Function):
 
 @export("autograph.experimental.Feature")
 class Feature(enum.Enum):
-    """Conversions of AutoGraph that tf.function can be asked for."""
+    """Optional conversions of AutoGraph for tf.function."""
 
     ALL = "ALL"
     AUTO_CONTROL_DEPS = "AUTO_CONTROL_DEPS"

@@ -56,7 +56,7 @@ class _Backward:
             self.arriving = [
                 op("Placeholder", dtype=y.dtype, shape=y.shape, name="arriving") for y in ys
             ]
-        graph._orders_effects = False  # it runs on its own
+        graph._orders_effects = False  # it is run as a program of its own
         found = gradients_of(graph, ys, sources, self.arriving, "backward")
         with graph.as_default():
             self.found = [None if g is None else convert_to_tensor(g) for g in found]

@@ -100,9 +100,9 @@ class GradientTape(_situ.Tape):
         if sources is None:
             raise TypeError("Argument `sources` to GradientTape.gradient cannot be None.")
         zero = is_zero(unconnected_gradients)
-        targets, asked = flat(target), flat(sources)
+        targets, flat_sources = flat(target), flat(sources)
         targets = [t if isinstance(t, IndexedSlices) else values_of(t) for t in targets]
-        wanted = expand_sources(asked, IndexedSlices)
+        wanted = expand_sources(flat_sources, IndexedSlices)
         for read in targets:  # reading it makes its gradient for itself 1
             if isinstance(read, EagerVariable) and read.trainable and _situ.current_graph() is None:
                 self._watch_variable(read._local_copy(), read._value)
@@ -124,7 +124,7 @@ class GradientTape(_situ.Tape):
             )
         else:
             found = self._eager(targets, wanted, given, zero)
-        return nest.pack_sequence_as(sources, join_gradients(asked, found, IndexedSlices))
+        return nest.pack_sequence_as(sources, join_gradients(flat_sources, found, IndexedSlices))
 
     def _eager(self, targets, sources, given, zero):
         flat_sources, counts = [], []

@@ -47,7 +47,7 @@ class List(list):
 
 @export("contrib.data.python.ops.threadpool.PrivateThreadPool")
 class PrivateThreadPool:
-    """A thread pool of a data set; without effect, as situ manages its threads itself."""
+    """A thread pool of a dataset; without effect, as situ manages its threads itself."""
 
     def __init__(
         self, num_threads: int, display_name: Any = None, max_intra_op_parallelism: int = 1
@@ -58,11 +58,11 @@ class PrivateThreadPool:
 
 @export("contrib.data.python.ops.threadpool.override_threadpool")
 def override_threadpool(dataset: Any, thread_pool: Any) -> Any:
-    """Returns the data set unchanged.
+    """Returns the dataset unchanged.
 
     Args:
-      dataset: The data set.
-      thread_pool: Has no effect: all data sets use one pool.
+      dataset: The dataset.
+      thread_pool: Has no effect: all datasets use one pool.
     """
     del thread_pool  # situ manages its threads itself
     return dataset

@@ -246,7 +246,7 @@ def spec_of(value: TensorLike) -> Any:
     """Returns the TypeSpec of a value.
 
     Args:
-      value: a tensor, composite tensor, data set, or what converts to a tensor.
+      value: a tensor, composite tensor, dataset, or what converts to a tensor.
 
     Raises:
       TypeError: the value is not supported.

@@ -58,7 +58,7 @@ class Programs:
         strategy, bounds, parts = self._strategy(), None, [batch]
         if (
             strategy is not None
-            and not _is_far(strategy, kind)
+            and not _spans_processes(strategy, kind)
             and all(t is None or isinstance(t, ndarray) for t in leaves)
         ):
             bounds = _bounds(leaves, len(strategy.devices))
@@ -98,7 +98,7 @@ class Programs:
         if strategy is None:
             step = getattr(model, kind + "_step")
             return lambda data: context.autograph(step)(pack(*data))
-        far = _is_far(strategy, kind)
+        far = _spans_processes(strategy, kind)
         bounds = _bounds(leaves, strategy.num_replicas_in_sync if far else len(strategy.devices))
 
         def run(*parts):
@@ -113,8 +113,8 @@ class Programs:
         return run
 
 
-def _is_far(strategy, kind):
-    """Whether other processes compute slices of a batch."""
+def _spans_processes(strategy, kind):
+    """Returns whether other processes compute slices of a batch."""
     return strategy.several_processes and kind != "predict"
 
 
@@ -174,11 +174,11 @@ def _towers(model, strategy, kind, parts, shares):
     """Runs one step of all replicas as towers in one graph, each on its device with its slice."""
     from situ._src.keras.training import Training
 
-    far, step = _is_far(strategy, kind), getattr(model, kind + "_step")
+    far, step = _spans_processes(strategy, kind), getattr(model, kind + "_step")
 
     def replica(part, share):
         before, context.call.share = context.call.share, share
-        place.idle = not share  # its part belongs to others: metrics do not see it
+        place.idle = not share  # other replicas have all examples: metrics ignore this one
         try:
             return context.autograph(step)(pack(*part))
         finally:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""dataset_from_directory.py: datasets of the pictures or texts in a folder, and of windows of a
-series: tf.keras.utils.image_dataset_from_directory and its kin."""
+"""dataset_from_directory.py: datasets of the images or text files in a folder, and of windows of
+a time series: tf.keras.utils.image_dataset_from_directory and others."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from situ._src.framework.type_aliases import TensorLike
 
-PICTURES = (".bmp", ".gif", ".jpeg", ".jpg", ".png")
+IMAGE_SUFFIXES = (".bmp", ".gif", ".jpeg", ".jpg", ".png")
 
 
 def _data(name):
@@ -244,7 +244,7 @@ def image_dataset_from_directory(
         validation_split,
         subset,
         follow_links,
-        PICTURES,
+        IMAGE_SUFFIXES,
         read,
         "images",
         verbose,

@@ -92,7 +92,7 @@ class _Plain(pickle.Unpickler):
             and name in ("_reconstruct", "ndarray", "dtype")
         ):
             return super().find_class(module, name)
-        raise pickle.UnpicklingError(f"{module}.{name} has no place in a data set")
+        raise pickle.UnpicklingError(f"{module}.{name} has no place in a dataset")
 
 
 def _pickled(archive, folder_, name):

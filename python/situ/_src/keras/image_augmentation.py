@@ -39,7 +39,7 @@ def _look(x, matrix, offset, order, mode, cval):
     at = [matrix[k, 0] * i + matrix[k, 1] * j + offset[k] for k in (0, 1)]
     if mode == "wrap":
         at = [_wrapped(p, s) for p, s in zip(at, (rows, columns))]
-    slack = 1e-9  # what rounding moved over the border
+    slack = 1e-9  # tolerance for rounding at the border
     outside = numpy.zeros((rows, columns), bool)
     if mode == "constant":
         for place, size in zip(at, (rows, columns)):

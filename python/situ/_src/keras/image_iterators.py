@@ -193,7 +193,7 @@ class _Files(Iterator):
 
     sample_weight = None
 
-    def _picture(
+    def _describe_images(
         self,
         image_data_generator,
         target_size,
@@ -282,7 +282,7 @@ class DirectoryIterator(_Files):
         keep_aspect_ratio: bool = False,
         dtype: Any = None,
     ) -> None:
-        self._picture(
+        self._describe_images(
             image_data_generator,
             target_size,
             color_mode,
@@ -359,7 +359,7 @@ class DataFrameIterator(_Files):
         dtype="float32",
         validate_filenames=True,
     ):
-        self._picture(
+        self._describe_images(
             image_data_generator,
             target_size,
             color_mode,

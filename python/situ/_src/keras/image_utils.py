@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""image_utils.py: pictures as arrays and in files: tf.keras.utils.load_img and its kin (Pillow)."""
+"""image_utils.py: images as arrays and in files: tf.keras.utils.load_img and others (Pillow)."""
 
 from __future__ import annotations
 

@@ -685,7 +685,7 @@ class Layer(Module):
                 context.set_mask(tensor, one)
 
     def __call__(self, inputs=None, *args, **kwargs):
-        if inputs is None and kwargs:  # given by the name that the layer has for it
+        if inputs is None and kwargs:  # the first parameter of `call` by name
             inputs = kwargs.pop(next(iter(inspect.signature(self.call).parameters)), None)
         inputs = (
             nest.map_structure(lambda v: as_input(v, self.dtype), inputs)

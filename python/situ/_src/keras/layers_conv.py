@@ -316,7 +316,7 @@ class _Transposed(_Conv):
         )
         if sizes is not None and all(isinstance(n, int) for n in lengths):
             known = [self.filters, *lengths] if first else [*lengths, self.filters]
-            outputs = op("Reshape", outputs, [-1, *known])  # so that the shape is known behind
+            outputs = op("Reshape", outputs, [-1, *known])  # makes the shape static
         return outputs
 
     def lengths(self, known, sizes, at):

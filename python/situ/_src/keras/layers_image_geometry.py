@@ -199,7 +199,7 @@ class RandomElasticTransform(_Geometric):
     ) -> None:
         super().__init__(interpolation, fill_mode, fill_value, data_format, seed, **kwargs)
         self.factor, self.scale = _bounds(factor, 0, 1), _bounds(scale, 0, 1, "scale")
-        _value_range(value_range)  # raises an error for what is no range
+        _value_range(value_range)  # raises an error if it is not a range
         self.value_range = value_range
 
     def draw(self, images):

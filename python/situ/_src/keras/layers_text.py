@@ -206,7 +206,7 @@ class Lookup(Adapting):
             raise ValueError(
                 f"{self.name}: '{token}' is not in the vocabulary, and num_oov_indices is 0."
             )
-        return first if self.num_oov_indices == 1 else -1  # one of several: by its hash
+        return first if self.num_oov_indices == 1 else -1  # its hash selects one of several indices
 
     def _width(self):
         return (
@@ -527,7 +527,7 @@ def _fingerprint(values):
     """Returns the 64-bit fingerprints of strings; integers are their own."""
     if values.dtype.name != "string":
         return cast(cast(values, "int64"), "uint64")
-    size = 1 << 62  # two remainders give all 64 bits
+    size = 1 << 62  # the remainders by two sizes determine all 64 bits
     low, other = (
         op("StringToHashBucketFast", values, num_buckets=count) for count in (size, size - 1)
     )

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """metrics_counts.py: confusion counts at thresholds, precision, recall, and sensitivity at
-specificity (and its relatives)."""
+specificity (and similar metrics)."""
 
 import numpy
 

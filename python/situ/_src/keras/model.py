@@ -82,7 +82,7 @@ class Model(Training, Saving, Layer):
             and not isinstance(some[0], (list, tuple, dict))
             else some
         )
-        inputs, outputs = one(inputs), one(outputs)  # a list of one is the one
+        inputs, outputs = one(inputs), one(outputs)  # a list of one tensor is that tensor
         self._topology = Topology(inputs, outputs)
         self.built, self.supports_masking = True, True
 
@@ -245,7 +245,7 @@ class Model(Training, Saving, Layer):
         if self._topology is not None or self.built:
             self.built = True
             return
-        if context.call.depth:  # the call that follows makes them
+        if context.call.depth:  # the enclosing call creates them
             return
         graph = context.KerasGraph()
         is_list = (

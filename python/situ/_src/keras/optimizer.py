@@ -21,7 +21,7 @@ from situ._src.keras.optimizer_average import Averaged
 from situ._src.keras.registry import custom, custom_object_scope
 from situ._src.ops.array_ops import cast, convert_to_tensor, group, op
 from situ._src.training import slot_creator, variable_updates
-from situ._src.training.optimizer import at_once, gradients
+from situ._src.training.optimizer import gradients, updates_eagerly
 from situ._src.variables.eager_variable import EagerVariable, place
 from situ._src.variables.variable import Variable, variable
 
@@ -165,7 +165,7 @@ class Optimizer(Accumulating, Averaged, Custom):
         schedule; in graph mode the schedule itself.
         """
         if isinstance(self._rate, learning_rate_schedule.LearningRateSchedule):
-            return self._rate(self.iterations) if at_once() else self._rate
+            return self._rate(self.iterations) if updates_eagerly() else self._rate
         return self._rate() if callable(self._rate) else self._rate
 
     @learning_rate.setter
@@ -287,7 +287,7 @@ class Optimizer(Accumulating, Averaged, Custom):
           ValueError: If loss is a tensor in eager mode and tape is None.
         """
         if not callable(loss) and tape is None:
-            if not at_once():
+            if not updates_eagerly():
                 result = gradients(loss, var_list, grad_ys=grad_loss)
                 return list(zip(result, var_list))
             raise ValueError(
@@ -435,7 +435,7 @@ class Optimizer(Accumulating, Averaged, Custom):
                 if getattr(var, "constraint", None) is not None:
                     done.append(var.assign(var.constraint(var)))
         one = convert_to_tensor(1, "int64")
-        if at_once():
+        if updates_eagerly():
             self.iterations.assign_add(one)
             return self.iterations
         with control_dependencies(done):  # a step that fails, as its input ends, does not count

@@ -4,7 +4,7 @@
 from situ._src.framework.scopes import control_dependencies
 from situ._src.ops.array_ops import cast, op
 from situ._src.training import slot_creator
-from situ._src.training.optimizer import at_once
+from situ._src.training.optimizer import updates_eagerly
 
 
 class Averaged:
@@ -35,7 +35,7 @@ class Averaged:
         result = []
         if not self.use_ema:
             return result
-        with control_dependencies([] if at_once() else done):
+        with control_dependencies([] if updates_eagerly() else done):
             later = op("NotEqual", self.iterations, cast(0, "int64"))
             for var in self._built:
                 average, dtype = self.get_slot(var, "average"), var.dtype.base_dtype

@@ -457,7 +457,7 @@ def _deserialize_all(described, kind, custom_objects):
         return {k: _deserialize_all(v, kind, custom_objects) for k, v in described.items()}
     if isinstance(described, list):
         return [_deserialize_all(v, kind, custom_objects) for v in described]
-    if isinstance(described, str):  # one of the program's own is known now, and later perhaps not
+    if isinstance(described, str):  # custom objects may be out of scope later
         return custom(described, custom_objects) or described
     return described
 

@@ -162,8 +162,8 @@ class Sequential(Model):
             sizes = tensor_shape.as_shape(inputs.shape).as_list()
             try:
                 self._graph_for([None, *sizes[1:]], inputs.dtype)
-            except Exception:  # a layer that needs values, say: it is called with them then, and
-                self._topology = None  # what is wrong with it is said there
+            except Exception:  # such as of a layer that needs values: the first call builds the
+                self._topology = None  # model, and raises the error if there still is one
         self.built = True
 
     def call(

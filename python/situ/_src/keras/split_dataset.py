@@ -21,7 +21,7 @@ def _batch_size(dataset):
 
 
 def _samples(dataset):
-    """Returns the samples of a data set (batches are taken apart), of arrays, or of an iterable."""
+    """Returns the samples of a dataset (batches are taken apart), of arrays, or of an iterable."""
     if hasattr(dataset, "element_spec"):
         whole = dataset if _batch_size(dataset) is None else dataset.unbatch()
         return list(whole.as_numpy_iterator())
@@ -59,7 +59,7 @@ def _count(size, total, name):
 
 
 def _dataset(samples, batch_size):
-    """Returns a data set of samples, in batches if the size is not None."""
+    """Returns a dataset of samples, in batches if the size is not None."""
     first = samples[0]
     columns = zip(*[nest.flatten(sample) for sample in samples])
     packed = nest.pack_sequence_as(first, [numpy.stack(column) for column in columns])
@@ -77,7 +77,7 @@ def split_dataset(
     seed: int | None = None,
     preferred_backend: str | None = None,
 ) -> Any:
-    """Splits data into two data sets.
+    """Splits data into two datasets.
 
     Args:
       dataset: A tf.data.Dataset, an array, or a structure of arrays of one length.

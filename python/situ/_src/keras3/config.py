@@ -251,7 +251,7 @@ for _name in (
     unsupported_class("dtype_policies." + _name, "quantization is not implemented.")
 
 
-# Distribution: honest errors
+# Distribution is not supported
 
 
 @keras3_export("distribution.list_devices")

@@ -91,8 +91,8 @@ def _memory(key, name):
             import numpy
 
             number, kind = chosen.rpartition(":")[2], "GPU" if "GPU" in chosen else "CPU"
-            told = config.get_memory_info(f"{kind}:{number if number.isdigit() else 0}")
-            return numpy.int64(told.get(key) or 0)
+            info = config.get_memory_info(f"{kind}:{number if number.isdigit() else 0}")
+            return numpy.int64(info.get(key) or 0)
 
         with device("/cpu:0"):
             result = script_ops.py_func(read, [], as_dtype("int64"), name=name)

@@ -580,7 +580,7 @@ class RandomStrategy:
         self._count, self._random = num_ps, random.Random(seed)
 
     def __call__(self, op_):
-        del op_  # chance alone decides
+        del op_  # the choice is random
         return self._random.randrange(self._count)
 
 

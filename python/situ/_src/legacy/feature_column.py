@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""feature_column.py: tf.feature_column: what a model is told of an example, column by column.
+"""feature_column.py: tf.feature_column: how a model reads the features of an example, column
+by column.
 
 Numbers of categories are dense here: [examples, values], with -1 for what is missing.
 """

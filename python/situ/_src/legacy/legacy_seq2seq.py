@@ -603,4 +603,4 @@ def model_with_buckets(
 
 
 for _key in [k for k in V1 if k.startswith("contrib.legacy_seq2seq.")]:
-    V1["nn.seq2seq." + _key.rpartition(".")[2]] = V1[_key]  # where it stood before
+    V1["nn.seq2seq." + _key.rpartition(".")[2]] = V1[_key]  # its name before tf.contrib

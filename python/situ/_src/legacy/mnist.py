@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""mnist.py: tensorflow.examples.tutorials.mnist: the data set of digits from local files, and
+"""mnist.py: tensorflow.examples.tutorials.mnist: the dataset of digits from local files, and
 the network of the tutorial."""
 
 import collections
@@ -117,7 +117,7 @@ def _open(folder, name):
             return open(path, "rb")
     raise FileNotFoundError(
         f"MNIST: there is no {os.path.join(folder, name)}. situ does not download it. Put these "
-        f"four files of the data set (packed or not) into the folder {folder!r}: "
+        f"four files of the dataset (packed or not) into the folder {folder!r}: "
         f"{TRAIN_IMAGES}, {TRAIN_LABELS}, {TEST_IMAGES}, {TEST_LABELS}"
     )
 

@@ -167,7 +167,7 @@ def string_input_producer(
         raise ValueError(NO_STRINGS)
     with name_scope(name, "input_producer", [string_tensor]) as scope:
         tensor = convert_to_tensor(string_tensor, "string")
-        if not tensor.shape.num_elements():  # a runner would add nothing, for ever
+        if not tensor.shape.num_elements():  # a runner would loop without enqueueing anything
             enough = OPS["Greater"](OPS["Size"](tensor), 0)
             with get_default_graph().control_dependencies([Assert(enough, [NO_STRINGS])]):
                 tensor = identity(tensor)

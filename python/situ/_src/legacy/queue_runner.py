@@ -166,7 +166,7 @@ class QueueRunner:
         except Exception as error:
             if coord:
                 coord.request_stop(error)
-            elif not getattr(sess, "_closed", False):  # else nobody wants to hear it
+            elif not getattr(sess, "_closed", False):  # errors of a closed session are expected
                 logs.error("Exception in QueueRunner: %s", str(error))
                 with self._lock:
                     self._raised.append(error)

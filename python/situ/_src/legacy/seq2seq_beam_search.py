@@ -374,7 +374,7 @@ class ScheduledOutputTrainingHelper(seq2seq.TrainingHelper):
         self._seed, self._next = seed, next_inputs_fn or (lambda outputs: outputs)
 
     def sample(self, time, outputs, state=None, name: str | None = None):
-        del time, outputs, state  # chance alone decides
+        del time, outputs, state  # the choice is random
         with name_scope(name, "ScheduledOutputTrainingHelperSample"):
             draw = random_ops.random_uniform(op("Pack", [self.batch_size]), seed=self._seed)
             return cast(op("Less", draw, self._share), "int32")

@@ -395,7 +395,7 @@ def train(
     trace_every_n_steps: int | None = None,
     ignore_live_threads: bool = False,
 ) -> Any:
-    """Runs a training step until it is told to stop; returns the last loss.
+    """Runs training steps until one requests a stop; returns the last loss.
 
     Args:
       train_op: Operation that trains and returns the loss.

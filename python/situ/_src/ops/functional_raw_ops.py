@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""functional_raw_ops.py: tf.raw_ops.If, While, Case, For, PartitionedCall and their kin: ops whose
+"""functional_raw_ops.py: tf.raw_ops.If, While, Case, For, PartitionedCall and others: ops whose
 attributes are functions, given as concrete functions of tf.function."""
 
 from __future__ import annotations

@@ -116,7 +116,7 @@ class RaggedTensorSpec(TypeSpec):
     @property
     def _situ_tensors_(self):
         dims = self.shape.as_list() if self.shape.rank is not None else None
-        if self.ragged_rank <= 0:  # below 0: a scalar of a data set that was unbatched
+        if self.ragged_rank <= 0:  # below 0: a scalar of a dataset that was unbatched
             return [self.flat_values_spec or TensorSpec(dims, self.dtype)]
         inner = None if dims is None else [None, *dims[self.ragged_rank + 1 :]]
         rows = dims[0] if dims else None

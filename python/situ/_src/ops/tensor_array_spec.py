@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tensor_array_spec.py: tf.TensorArraySpec, and TensorArrays as components of elements of data
-sets."""
+"""tensor_array_spec.py: tf.TensorArraySpec, and TensorArrays as components of elements of
+datasets."""
 
 from __future__ import annotations
 

@@ -118,7 +118,7 @@ def boolean_mask(
         if rank > 1 or first or whole.rank == _MOST_DIMENSIONS:
             return op("GatherV2", tensor, indices, first)
         rows = op("GatherV2", op("ExpandDims", tensor, -1), indices, 0, name="Rows")
-        return op("Squeeze", rows, [-1], name="GatherV2")  # the detour makes the gradient dense
+        return op("Squeeze", rows, [-1], name="GatherV2")  # GatherV2 of rows has a dense gradient
 
 
 export(v1="boolean_mask")(with_order(boolean_mask, "tensor", "mask", "name", "axis"))

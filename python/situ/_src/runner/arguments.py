@@ -126,7 +126,7 @@ class Watch:
             option.is_taken = True
             return
         option.is_left_over = True
-        if not self._mentions(option):  # another parser may accept it
+        if not self._mentions(option):  # the option is reported unless another parser may accept it
             self._report([option])
 
     def _watch_argparse(self):

@@ -210,7 +210,7 @@ class _Rich:
     """Replaces the objects of IPython.display, such as HTML and Image: displayed as text."""
 
     def __init__(self, data=None, *args, **kwargs):
-        del args, kwargs  # how it would look
+        del args, kwargs  # the other arguments only change how it is displayed
         self.data = data
 
     def __repr__(self):

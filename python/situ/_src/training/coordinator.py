@@ -44,7 +44,7 @@ class Coordinator:
             if isinstance(error, self._clean):
                 error = None
             if self._joined and error is not None:
-                raise error  # nobody would report it
+                raise error  # join has returned and will not raise it
             if error is not None and self._error is None and not self._stop.is_set():
                 logs.info("Error reported to Coordinator: %s, %s", type(error), error)
                 self._error = error

@@ -13,7 +13,7 @@ from situ._src.framework.exports import no_op
 from situ._src.framework.scopes import control_dependencies
 from situ._src.ops.array_ops import cast, convert_to_tensor, group, op
 from situ._src.ops.control_flow_ops import smart_cond
-from situ._src.training.optimizer import Optimizer, _home, at_once
+from situ._src.training.optimizer import Optimizer, _home, updates_eagerly
 from situ._src.variables.eager_variable import place
 from situ._src.variables.variable import variable
 
@@ -170,7 +170,7 @@ class DynamicLossScale(LossScale):
         kept = op("SelectV2", grows, larger, scale)
         scale = op("SelectV2", finite, kept, smaller)
         done = [self._num_good_steps.assign(steps), self._current_loss_scale.assign(scale)]
-        with control_dependencies([] if at_once() else done):
+        with control_dependencies([] if updates_eagerly() else done):
             return (None if _situ.executing_eagerly() else op("Identity", finite)), finite
 
     def __repr__(self) -> str:

@@ -25,15 +25,17 @@ def gradients(*args, **kwargs):
     return (api.BOTH.get("gradients") or api.V1["gradients"])(*args, **kwargs)
 
 
-def at_once():
-    """Whether variables change as the program goes: in eager style, and in traced functions."""
+def updates_eagerly():
+    """Returns whether an update changes variables at the call: in eager style and in traced
+    functions. In graphs it changes them when a session runs it."""
     graph = _situ.current_graph()
     return graph is None or graph.building_function
 
 
 def _home():
-    """The graph that variables of an optimizer live in, also where a branch of it is built."""
-    if at_once():
+    """Returns the graph of the variables of an optimizer, also while a branch of it is built;
+    None in eager style."""
+    if updates_eagerly():
         return None
     graph = get_default_graph()
     return getattr(graph, "root", graph)
@@ -160,7 +162,7 @@ class Optimizer:
             raise ValueError("No variables to optimize.")
         if place.mode == "replica" and place.run.mean:  # what is added over replicas
             loss = loss * (1.0 / place.run.count)
-        # GATE_OP is the order of things: a step reads all that gradients need before it changes it.
+        # GATE_OP needs no nodes: a step reads what gradients need before it changes variables.
         found = gradients(
             loss,
             var_list,
@@ -251,11 +253,11 @@ class Optimizer:
             constraint = getattr(var, "constraint", None)
             if constraint is None:
                 return result
-            with control_dependencies([] if at_once() else [result]):
+            with control_dependencies([] if updates_eagerly() else [result]):
                 return var.assign(constraint(var))
 
     def _counted(self, done, global_step, full):
-        eager = at_once()
+        eager = updates_eagerly()
         if global_step is None:
             train_op = self._finish(done, None if eager else full)
         else:
@@ -292,7 +294,7 @@ class Optimizer:
         return named[_key(var)]
 
     def get_slot(self, var: TensorLike, name: str) -> Any:
-        """The slot of a variable, or None."""
+        """Returns the slot of a variable, or None."""
         return self._slots.get(name, {}).get(_key(var))
 
     def get_slot_names(self) -> list:
@@ -312,7 +314,7 @@ class Optimizer:
         return sorted(here, key=lambda v: v.name)
 
     def _non_slot(self, number, name, colocate):
-        """A variable that belongs to no other one: beta1_power."""
+        """Returns a variable of the optimizer itself, such as beta1_power."""
         graph = _home()
         if (name, graph) not in self._non_slots:
             with colocate_with_variable(colocate):
@@ -327,7 +329,7 @@ class Optimizer:
     def _get_non_slot(self, name):
         return self._non_slots[name, _home()]
 
-    # What a subclass gives
+    # Methods of subclasses
 
     def _create_slots(self, var_list):
         pass
@@ -336,19 +338,19 @@ class Optimizer:
         pass
 
     def _tensor(self, value, name):
-        """A hyper-parameter as a tensor; functions give theirs now."""
+        """Returns a hyperparameter, which may be a function, as a tensor."""
         return convert_to_tensor(value() if callable(value) else value, name=name)
 
     def _apply_dense(self, grad, var):
         raise NotImplementedError()
 
     def _apply_sparse_duplicate_indices(self, grad, var):
-        """A gradient of some rows, of which some may be named twice."""
+        """Applies a gradient of some rows, whose indices may repeat."""
         return self._apply_sparse(variable_updates.unique(grad), var)
 
     def _apply_sparse(self, grad, var):
-        """Rows that come with no gradient count as rows of zeros."""
+        """Applies a gradient of some rows; by default the gradients of the others are 0."""
         return self._apply_dense(variable_updates.dense(grad, var), var)
 
     def _finish(self, update_ops, name_scope):
-        return None if at_once() else group(*update_ops, name=name_scope)
+        return None if updates_eagerly() else group(*update_ops, name=name_scope)

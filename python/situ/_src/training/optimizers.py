@@ -6,7 +6,7 @@ from __future__ import annotations
 from situ._src.framework.api import export
 from situ._src.framework.scopes import colocate_with_variable, control_dependencies
 from situ._src.ops.array_ops import cast, group, op
-from situ._src.training.optimizer import Optimizer, at_once
+from situ._src.training.optimizer import Optimizer, updates_eagerly
 from situ._src.training.variable_updates import dense, update
 
 TYPE_CHECKING = False
@@ -302,11 +302,11 @@ class AdamOptimizer(_Numbers):
 
     def _finish(self, update_ops, name_scope):
         done = list(update_ops)
-        with control_dependencies([] if at_once() else update_ops):
+        with control_dependencies([] if updates_eagerly() else update_ops):
             for power, beta in zip(self._powers(), self._values("beta1", "beta2")):
                 with colocate_with_variable(power):
                     done.append(power.assign(power * beta, use_locking=self._use_locking))
-        return None if at_once() else group(*done, name=name_scope)
+        return None if updates_eagerly() else group(*done, name=name_scope)
 
 
 @export(v1="contrib.opt.LazyAdamOptimizer")

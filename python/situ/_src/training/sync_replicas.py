@@ -32,7 +32,7 @@ class _ChiefRunner(queue_runner.QueueRunner):
     may wait for gradients of workers that have stopped."""
 
     def create_threads(self, sess, coord=None, daemon=False, start=False):
-        del daemon  # it must not keep the process alive
+        del daemon  # always a daemon, which does not keep the process alive
         threads = super().create_threads(sess, coord, daemon=True, start=start)
         if coord is None:
             return threads

@@ -177,25 +177,25 @@ def _set_words(var, info, value, name):
 
 def _chosen(vars_to_warm_start):
     """Returns lists of the variables to warm-start, with all slices, by their names."""
-    graph, asked = get_default_graph(), vars_to_warm_start
-    if asked is None or isinstance(asked, str):
-        found = graph.get_collection(GraphKeys.TRAINABLE_VARIABLES, asked)
-    elif not isinstance(asked, (list, tuple)):
+    graph, selection = get_default_graph(), vars_to_warm_start
+    if selection is None or isinstance(selection, str):
+        found = graph.get_collection(GraphKeys.TRAINABLE_VARIABLES, selection)
+    elif not isinstance(selection, (list, tuple)):
         raise ValueError(
-            f"`vars_to_warm_start must be a `list` or `str`.  Given type is {type(asked)}"
+            f"`vars_to_warm_start must be a `list` or `str`.  Given type is {type(selection)}"
         )
-    elif all(isinstance(v, str) for v in asked):
+    elif all(isinstance(v, str) for v in selection):
         found = [
-            v for name in asked for v in graph.get_collection(GraphKeys.GLOBAL_VARIABLES, name)
+            v for name in selection for v in graph.get_collection(GraphKeys.GLOBAL_VARIABLES, name)
         ]
     else:
         found = []
-        for item in asked:
+        for item in selection:
             found += item if isinstance(item, (list, PartitionedVariable)) else [item]
         if not all(isinstance(v, Variable) for v in found):
             raise ValueError(
                 "If `vars_to_warm_start` is a list, it must be all `Variable` or all `str`.  Given "
-                f"types are {[type(v) for v in asked]}"
+                f"types are {[type(v) for v in selection]}"
             )
     result = {}
     for var in dict.fromkeys(found):

@@ -184,12 +184,12 @@ class CoordinatedSession(WrappedSession):
             raise
 
 
-def _merged(options, asked):
+def _merged(options, requested):
     """Merges run options."""
     result = RunOptions()
     for field in RunOptions.DESCRIPTOR.fields:
         if field.message_type is None:
-            value = max(getattr(options, field.name), getattr(asked, field.name))
+            value = max(getattr(options, field.name), getattr(requested, field.name))
             setattr(result, field.name, value)
     return result
 
@@ -216,14 +216,14 @@ class HookedSession(WrappedSession):
         wanted, feeds = {"caller": fetches}, dict(feed_dict or {})
         extra = {} if options is None and run_metadata is None else {"options": options}
         for hook in self._hooks:
-            asked = hook.before_run(context)
-            if asked is None:
+            run_args = hook.before_run(context)
+            if run_args is None:
                 continue
-            if asked.fetches is not None:
-                wanted[hook] = asked.fetches
-            self._add_feeds(feeds, asked.feed_dict or {})
-            if asked.options is not None:
-                extra["options"] = _merged(extra.get("options") or RunOptions(), asked.options)
+            if run_args.fetches is not None:
+                wanted[hook] = run_args.fetches
+            self._add_feeds(feeds, run_args.feed_dict or {})
+            if run_args.options is not None:
+                extra["options"] = _merged(extra.get("options") or RunOptions(), run_args.options)
         metadata = RunMetadata() if run_metadata is None else run_metadata
         if extra:
             extra["run_metadata"] = metadata
@@ -236,7 +236,7 @@ class HookedSession(WrappedSession):
         return results["caller"]
 
     @staticmethod
-    def _add_feeds(feeds, asked):
-        if any(isinstance(k, _situ.GraphTensor) and k in feeds for k in asked):
+    def _add_feeds(feeds, more):
+        if any(isinstance(k, _situ.GraphTensor) and k in feeds for k in more):
             raise RuntimeError("Same tensor is fed by two hooks.")
-        feeds.update(asked)
+        feeds.update(more)

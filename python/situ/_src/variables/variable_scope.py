@@ -501,7 +501,7 @@ def get_local_variable(
       synchronization: a tf.VariableSynchronization.
       aggregation: a tf.VariableAggregation.
     """
-    del trainable  # it is False
+    del trainable  # local variables are not trainable
     return get_variable(
         name,
         shape=shape,
