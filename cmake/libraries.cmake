@@ -9,12 +9,16 @@ target_link_options(situ PRIVATE -Wl,--version-script=${version_script} -Wl,-z,n
 set_target_properties(situ PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
                                       LINK_DEPENDS ${version_script} LINKER_LANGUAGE C)
 
-# One relocatable object whose hidden symbols are local: short internal names cannot meet a user's.
+# One relocatable object whose internal symbols are local: short internal names cannot meet a user's.
 # The wheel may take the archive and the header of another build folder.
 set(SITU_PREBUILT "" CACHE PATH "A build folder whose libsitu.a and <situ/ops.h> are ready")
 set(SITU_ARCHIVE ${CMAKE_BINARY_DIR}/libsitu.a)
 add_custom_target(situ_archive ALL)
 add_custom_target(situ_headers ALL)
+set(local_symbols --localize-hidden)
+if(SITU_SANITIZE) # where nothing is hidden
+  set(local_symbols --wildcard "--keep-global-symbol=situ_*")
+endif()
 if(SITU_PREBUILT)
   set(SITU_ARCHIVE ${SITU_PREBUILT}/libsitu.a)
   set(SITU_GENERATED ${SITU_PREBUILT}/include)
@@ -22,7 +26,7 @@ else()
   add_custom_command(
     OUTPUT ${SITU_ARCHIVE}
     COMMAND ${CMAKE_LINKER} -r -o situ.o $<TARGET_OBJECTS:situ_objects> ${SITU_BUNDLED_ARCHIVES}
-    COMMAND ${CMAKE_OBJCOPY} --localize-hidden situ.o
+    COMMAND ${CMAKE_OBJCOPY} ${local_symbols} situ.o
     COMMAND ${CMAKE_COMMAND} -E rm -f ${SITU_ARCHIVE}
     COMMAND ${CMAKE_AR} rcs ${SITU_ARCHIVE} situ.o
     DEPENDS situ_objects $<TARGET_OBJECTS:situ_objects>
@@ -32,12 +36,18 @@ else()
   add_dependencies(situ_archive situ_archive_file)
 endif()
 
-# The same objects for programs that look inside: each takes what it needs.
-add_library(situ_inside STATIC $<TARGET_OBJECTS:situ_objects>)
+# The same objects for programs that look inside: each takes what it needs. Instrumented code is large: there
+# the programs share a library, instead of several GB of copies.
+set(inside_kind STATIC)
+if(SITU_SANITIZE)
+  set(inside_kind SHARED)
+endif()
+add_library(situ_inside ${inside_kind} $<TARGET_OBJECTS:situ_objects>)
 target_include_directories(situ_inside PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
 target_link_libraries(situ_inside PUBLIC ${SITU_BUNDLED_ARCHIVES} situ_flags)
 set_target_properties(situ_inside PROPERTIES
-                      LINKER_LANGUAGE C ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/inside)
+                      LINKER_LANGUAGE C ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/inside
+                      LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/inside)
 
 # tools/ops_header.c prints <situ/ops.h> on standard output.
 set(SITU_OPS_HEADER)
