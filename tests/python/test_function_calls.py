@@ -224,3 +224,17 @@ def test_options_of_functions_are_checked():
         tf.function(lambda x: x, experimental_attributes={"y": 1})
     with pytest.raises(ValueError, match="must be a tf.autograph.experimental.Feature"):
         tf.function(lambda x: x, experimental_autograph_options=("ALL",))
+
+
+def test_keyword_only_tensors_keep_their_names():
+    @tf.function
+    def difference(*, b, a):
+        return b - a
+
+    x, y = tf.constant(5.0), tf.constant(3.0)
+    assert float(difference(b=x, a=y)) == float(difference(a=y, b=x)) == 2
+    spec = tf.TensorSpec([], "float32")
+    concrete = difference.get_concrete_function(b=spec, a=spec)
+    assert float(concrete(a=y, b=x)) == 2
+    named = {k: tf.TensorSpec([], "float32", k) for k in "ab"}
+    assert concrete.structured_input_signature == ((), named)

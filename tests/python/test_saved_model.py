@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import situ as tf
+from situ._src.framework.autotrackable import AutoTrackable
 
 
 class Line(tf.Module):
@@ -112,18 +113,186 @@ def test_keras_model(tmp_path):
 
 
 def test_what_cannot_be_saved(tmp_path):
-    class Looping(tf.Module):
+    class Python(tf.Module):
         @tf.function(input_signature=[tf.TensorSpec([], tf.int32)])
         def f(self, n):
-            while n > 0:
-                n -= 2
-            return n
+            return tf.py_function(lambda x: x + 1, [n], tf.int32)
 
-    with pytest.raises(NotImplementedError, match="a loop"):
-        tf.saved_model.save(Looping(), tmp_path)
+    with pytest.raises(NotImplementedError, match="calls Python"):
+        tf.saved_model.save(Python(), tmp_path)
+    with pytest.raises(ValueError, match="Expected an object of type `Trackable`"):
+        tf.saved_model.save([tf.Variable(1.0)], tmp_path)
     (tmp_path / "saved_model.pb").write_bytes(b"x")
     with pytest.raises(OSError, match="TensorFlow wrote"):
         tf.saved_model.load(tmp_path)
+
+
+class Control(tf.Module):
+    def __init__(self):
+        super().__init__()
+        self.v = tf.Variable(2.0)
+
+    @tf.function(input_signature=[tf.TensorSpec([], tf.int32), tf.TensorSpec([], tf.float32)])
+    def power(self, n, x):
+        y = tf.constant(1.0)
+        while n > 0:
+            if n % 2 == 1:
+                y *= x * self.v
+            n -= 1
+        return y
+
+    @tf.function(input_signature=[tf.TensorSpec([], tf.bool)])
+    def bump(self, up):
+        if up:
+            self.v.assign_add(1.0)
+        return self.v.read_value()
+
+
+def saved_and_loaded(obj, folder, times=1, **options):
+    for i in range(times):
+        path = str(folder / str(i))
+        tf.saved_model.save(obj, path, **options)
+        obj = tf.saved_model.load(path)
+    return obj
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_branches_and_loops(tmp_path, times):
+    loaded = saved_and_loaded(Control(), tmp_path, times)
+    assert float(loaded.power(3, 5.0)) == 100
+    assert [float(loaded.bump(up)) for up in (True, False, True)] == [3, 3, 4]
+    x = tf.constant(1.0)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = loaded.power(tf.constant(3), x)
+    dx, dv = tape.gradient(y, [x, loaded.v])
+    assert (float(dx), float(dv)) == (32, 8)
+
+
+@pytest.mark.parametrize("times", [1, 2, 3])
+def test_structure_and_identity(tmp_path, times):
+    root, shared = AutoTrackable(), AutoTrackable()
+    shared.v = tf.Variable(3.0)
+    shared.root = root  # a cycle
+    root.parts = [shared, {"again": shared, "v": shared.v}, (shared.v, tf.Variable([1, 2]))]
+    root.empty, root.text = [], "not saved"
+    root.f = tf.function(lambda x: x * shared.v)
+    root.g = root.f
+    root.f(tf.constant(2.0))
+    loaded = saved_and_loaded(root, tmp_path, times)
+    one, two, three = loaded.parts
+    assert one is two["again"] and one.root is loaded and one.v is two["v"] is three[0]
+    assert three[1].numpy().tolist() == [1, 2] and isinstance(three, tuple)
+    assert loaded.empty == [] and not hasattr(loaded, "text") and loaded.f is loaded.g
+    one.v.assign(5.0)
+    assert float(loaded.f(tf.constant(2.0))) == 10
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_calls_select_a_trace(tmp_path, times):
+    class Several(tf.Module):
+        @tf.function
+        def f(self, x, scale=1.0, *, shift=0, train=False):
+            return x * scale + shift if train else x
+
+    root = Several()
+    root.f(tf.constant(2.0), train=True)
+    root.f(tf.constant(2.0))
+    root.f(tf.constant(2.0), 5.0, shift=3, train=True)
+    root.f(tf.constant([2.0]))
+    f = saved_and_loaded(root, tmp_path, times).f
+    assert len(f.concrete_functions) == 4
+    assert [float(f(x)) for x in (4.0, tf.constant(4.0), np.float32(4))] == [4, 4, 4]
+    assert float(f(4.0, train=True)) == 4 and float(f(4.0, 5.0, shift=3, train=True)) == 23
+    assert f(x=tf.constant([4.0])).numpy().tolist() == [4]
+    with pytest.raises(ValueError, match=r"(?s)Could not find matching.*Option 4:"):
+        f(tf.constant([1.0, 2.0]))
+    with pytest.raises(ValueError, match="Could not find matching"):
+        f(tf.constant(1.0), shift=4)
+    with pytest.raises(TypeError, match="Binding inputs to tf.function failed"):
+        f(tf.constant(1.0), wrong=4)
+    concrete = f.get_concrete_function(tf.TensorSpec([], "float32"), train=True)
+    assert float(concrete(tf.constant(2.0))) == 2
+
+
+def test_a_function_without_traces(tmp_path):
+    root = AutoTrackable()
+    root.f = tf.function(lambda x: x)
+    loaded = saved_and_loaded(root, tmp_path)
+    with pytest.raises(ValueError, match="Found zero restored functions"):
+        loaded.f(1)
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_concrete_functions(tmp_path, times):
+    root = AutoTrackable()
+    root.v = tf.Variable(3.0)
+    function = tf.function(lambda x, y: {"sum": x + y * root.v})
+    root.f = function.get_concrete_function(
+        tf.TensorSpec([None], "float32"), tf.TensorSpec([], "float32", "second")
+    )
+    loaded = saved_and_loaded(root, tmp_path, times)
+    assert loaded.f(tf.constant([1.0]), tf.constant(2.0))["sum"].numpy().tolist() == [7]
+    assert loaded.f(x=tf.constant([1.0]), y=tf.constant(2.0))["sum"].numpy().tolist() == [7]
+    assert [v.numpy() for v in loaded.f.variables] == [3]
+
+
+def test_signatures(tmp_path):
+    spec = tf.TensorSpec([None], "float32")
+    root = AutoTrackable()
+    root.f = tf.function(lambda y, x: (x, x + 3 * y), input_signature=[spec, spec])
+    root.g = tf.function(lambda x: {"twice": 2 * x}).get_concrete_function(spec)
+    loaded = saved_and_loaded(root, tmp_path, signatures={"f": root.f, "g": root.g})
+    f, g = loaded.signatures["f"], loaded.signatures["g"]
+    assert sorted(loaded.signatures) == ["f", "g"] and len(loaded.signatures) == 2
+    with pytest.raises(TypeError):
+        loaded.signatures["h"] = f
+    x = tf.constant([1.0])
+    assert {k: float(v) for k, v in f(y=x, x=x).items()} == {"output_0": 1, "output_1": 4}
+    assert float(f(y=2 * x, x=x)["output_1"]) == 7
+    assert float(g(x)["twice"]) == 2
+    assert f.structured_input_signature == (
+        (),
+        {n: tf.TensorSpec([None], "float32", n) for n in "xy"},
+    )
+    assert g.structured_outputs == {"twice": tf.TensorSpec([None], "float32", "twice")}
+    with pytest.raises(TypeError, match="by name"):
+        f(x, x)
+    with pytest.raises(TypeError, match="Binding inputs to tf.function failed"):
+        f(x=x)
+    again = saved_and_loaded(loaded, tmp_path / "b", signatures=loaded.signatures)
+    assert float(again.signatures["f"](x=x, y=2 * x)["output_1"]) == 7
+    assert not saved_and_loaded(loaded, tmp_path / "c").signatures  # two functions qualify
+    del root.f
+    assert list(saved_and_loaded(root, tmp_path / "d").signatures) == ["serving_default"]
+    with pytest.raises(ValueError, match="Only `tf.functions` with an input signature"):
+        tf.saved_model.save(root, str(tmp_path), tf.function(lambda x: x))
+    bad = tf.function(lambda: {1: tf.constant(1)}, input_signature=[])
+    with pytest.raises(ValueError, match="non-string key 1"):
+        tf.saved_model.save(root, str(tmp_path), bad)
+    root.signatures = {}
+    with pytest.raises(ValueError, match="attribute named 'signatures'"):
+        tf.saved_model.save(root, str(tmp_path))
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_tables(tmp_path, times):
+    root, strings = AutoTrackable(), tf.lookup.KeyValueTensorInitializer(["a", "b"], [1, 2])
+    root.static = tf.lookup.StaticHashTable(strings, -1)
+    root.mutable = tf.lookup.experimental.MutableHashTable("int64", "string", "none")
+    root.mutable.insert(tf.constant([4], "int64"), ["four"])
+    root.dense = tf.lookup.experimental.DenseHashTable("int64", "int64", -1, -2, -3)
+    root.dense.insert(tf.constant([4], "int64"), tf.constant([5], "int64"))
+    root.find = tf.function(
+        lambda x: root.mutable.lookup(tf.cast(root.static.lookup(x), tf.int64) * 2),
+        input_signature=[tf.TensorSpec([None], "string")],
+    )
+    loaded = saved_and_loaded(root, tmp_path, times)
+    assert loaded.static.lookup(tf.constant(["b", "c"])).numpy().tolist() == [2, -1]
+    assert loaded.find(["b", "c"]).numpy().tolist() == [b"four", b"none"]
+    loaded.mutable.insert(tf.constant([4], "int64"), ["new"])
+    assert loaded.find(["b"]).numpy().tolist() == [b"new"]
+    assert loaded.dense.lookup(tf.constant([4, 6], "int64")).numpy().tolist() == [5, -1]
 
 
 @tf.custom_gradient

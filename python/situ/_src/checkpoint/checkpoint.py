@@ -16,6 +16,7 @@ from situ._src.checkpoint import reader as checkpoint_reader
 from situ._src.checkpoint import state as checkpoint_state
 from situ._src.framework import default_session, errors
 from situ._src.framework.api import export
+from situ._src.framework.autotrackable import AutoTrackable
 from situ._src.framework.keywords import unsupported
 from situ._src.training.optimizer import updates_eagerly
 from situ._src.variables.variable import Variable, variable
@@ -307,7 +308,7 @@ def _call_back(options, prefix):
 
 
 @export("train.Checkpoint", v1="train.Checkpoint")
-class Checkpoint:
+class Checkpoint(AutoTrackable):
     """Saves and restores groups of trackable objects.
 
     Args:
@@ -331,11 +332,6 @@ class Checkpoint:
                 )
             setattr(self, name, value)
         self._counter = None
-
-    def __setattr__(self, name, value):
-        object.__setattr__(self, name, value)
-        if deferred_restore.pending and name != "_counter":
-            deferred_restore.settle()
 
     def _checkpoint_children(self):
         items = {k: v for k, v in self.__dict__.items() if k not in ("_root", "_counter")}

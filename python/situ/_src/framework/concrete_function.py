@@ -204,7 +204,7 @@ class ConcreteFunction:
 
     def _set_outputs(self, structured):
         """Sets the outputs: a structure of tensors and None."""
-        self.structured_outputs = structured
+        self.structured_outputs = self.results = structured
         self.outputs = [v for v in nest.COMPOSITES.flatten(structured) if v is not None]
         indices = itertools.count()
         self.template = nest.COMPOSITES.template(
@@ -257,10 +257,9 @@ class ConcreteFunction:
             return nest.COMPOSITES.map(function, value)
 
         names = [*self._names, *[None] * len(args)]
-        return (
-            tuple([one(n, v) for n, v in zip(names, args)]),
-            {k: one(k, v) for k, v in kwargs.items()},
-        )
+        positional = tuple([one(n, v) for n, v in zip(names, args)])
+        named = {k: one(k, kwargs[k]) for k in sorted(kwargs)}  # in the order of nest.flatten
+        return positional, {k: named[k] for k in kwargs}
 
     variables = property(lambda s: tuple(dict.fromkeys((*s.graph.reads, *s.graph.writes))))
     trainable_variables = property(lambda s: tuple(v for v in s.variables if v.trainable))

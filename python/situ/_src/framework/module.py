@@ -6,9 +6,9 @@ from __future__ import annotations
 import functools
 import re
 
-from situ._src.checkpoint import deferred_restore
 from situ._src.framework import nest
 from situ._src.framework.api import export
+from situ._src.framework.autotrackable import AutoTrackable
 from situ._src.framework.scopes import name_scope
 from situ._src.variables.variable import Variable
 
@@ -35,7 +35,7 @@ def _leaves(name, value):
 
 
 @export("Module")
-class Module:
+class Module(AutoTrackable):
     """A container of variables and other modules: in attributes, and in lists, tuples and dicts of
     attributes.
 
@@ -57,11 +57,6 @@ class Module:
         self._name = name
         with name_scope(name) as full:
             self._scope_name = full
-
-    def __setattr__(self, name, value):
-        object.__setattr__(self, name, value)
-        if deferred_restore.pending and isinstance(value, (Variable, Module, list, tuple, dict)):
-            deferred_restore.settle()
 
     name = property(lambda s: s.__dict__.get("_name") or _snake(type(s).__name__))
 

@@ -203,7 +203,7 @@ class StaticHashTable(LookupInterface):
             return set_shape(keys, [None]), set_shape(values, [None])
 
 
-# id of an eager handle -> its static table, for tf.saved_model.save
+# id of an eager handle -> its table, for tf.saved_model.save
 handles: weakref.WeakValueDictionary = weakref.WeakValueDictionary()
 
 

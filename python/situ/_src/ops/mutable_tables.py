@@ -14,6 +14,7 @@ from situ._src.ops.array_ops import convert_to_tensor, op, placeholder
 from situ._src.ops.lookup_ops import (
     LookupInterface,
     add_to_collection,
+    handles,
     mismatch,
     of_values,
     set_shape,
@@ -48,6 +49,8 @@ class MutableTable(LookupInterface):
             self._default_value = convert_to_tensor(default_value, self._value_dtype)
             self._value_shape = self._default_value.shape
             self._resource_handle = self._create()
+        if _situ.current_graph() is None:
+            handles[id(self._resource_handle)] = self
         if checkpoint:
             add_to_collection(GraphKeys.SAVEABLE_OBJECTS, self)
 

@@ -33,6 +33,7 @@ INNER = {
         "saved_model",
         "summary",
         "tools",
+        "trackable",
         "training",
         "util",
     },
@@ -104,6 +105,7 @@ class Inner(types.ModuleType):
         ("ops", "numpy_ops"),
         ("ops", "ragged"),
         ("saved_model", "model_utils"),
+        ("training", "tracking"),
     }
     modules: dict = {}
 

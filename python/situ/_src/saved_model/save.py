@@ -5,34 +5,40 @@ metadata); load.py reads it."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+from collections.abc import Mapping
 
 import numpy
 
 from situ._src.checkpoint import safetensors
 from situ._src.framework import logs, tensor_shape
 from situ._src.framework.api import export
+from situ._src.framework.autotrackable import AutoTrackable
 from situ._src.framework.concrete_function import ConcreteFunction
 from situ._src.framework.function import Function
 from situ._src.framework.keywords import unsupported
-from situ._src.framework.module import Module
 from situ._src.framework.tensor import Tensor
-from situ._src.framework.type_spec import IndexedSlicesSpec, SparseTensorSpec, TensorSpec, spec_of
+from situ._src.framework.type_spec import TensorSpec, spec_of
 from situ._src.ops.array_ops import convert_to_tensor, op
-from situ._src.ops.ragged_tensor_spec import RaggedTensorSpec
+from situ._src.saved_model.restored import (
+    BYTES,
+    COMPOSITE_SPECS,
+    LENGTHS,
+    RestoredFunction,
+    SignatureMap,
+    named_outputs,
+)
 from situ._src.variables.variable import Variable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from situ._src.framework.type_aliases import Any
 
-FORMAT, FILE = "situ saved_model 1", "saved_model.safetensors"
+FORMAT, FILE = "situ saved_model 2", "saved_model.safetensors"
 DEFAULT_SERVING = "serving_default"
-COMPOSITE_SPECS = {
-    kind.__name__: kind for kind in (IndexedSlicesSpec, RaggedTensorSpec, SparseTensorSpec)
-}
-BYTES, LENGTHS = "/bytes", "/lengths"  # suffixes of the arrays of strings
+_FUNCTIONS = (Function, ConcreteFunction)
 
 
 # Structures as JSON
@@ -111,6 +117,8 @@ class _Writer:
 
     def __init__(self, options=None):
         self.variables, self.arrays, self.traces, self.slices = {}, {}, [], {}
+        self.objects, self._numbers, self._kept = [], {}, []  # objects; id -> number
+        self.tables, self._table_numbers, self._trace_numbers = [], {}, {}
         self.keeps_gradients = getattr(options, "experimental_custom_gradients", True)
 
     def variable(self, variable):
@@ -126,35 +134,30 @@ class _Writer:
 
     def trace(self, concrete, names=()):
         """The number of a trace; `names` of its parameters."""
+        if concrete not in self._trace_numbers:
+            self._trace_numbers[concrete] = self._written_trace(concrete, names)
+        return self._trace_numbers[concrete]
+
+    def _written_trace(self, concrete, names):
         graph = concrete.graph
         gradients = self._custom_gradients(concrete)
         apart = graph.__dict__.get("_gradient_nodes", ())
-        nodes = [n for n in json.loads(graph._save(True)).get("node", []) if n["name"] not in apart]
-        for node in nodes:
-            if any("func" in attr for attr in node.get("attr", {}).values()) or node["op"] in (
-                "If",
-                "While",
-                "PyFunc",
-            ):
-                raise NotImplementedError(
-                    f"tf.saved_model.save: function '{concrete.name}' has a branch, a loop or a "
-                    "call of Python over tensors, which cannot be saved. Save its variables "
-                    "(tf.train.Checkpoint), or give a function without them."
-                )
+        whole = json.loads(graph.as_graph_def()._to_json())
+        nodes = [n for n in whole.get("node", []) if n["name"] not in apart]
+        functions = whole.get("library", {})
+        _check_saved(concrete, nodes, functions)
         captured = []
         for tensor, inside in graph.captured.values():
-            parts = [tensor] if tensor.dtype.name != "resource" else self._table(tensor, concrete)
-            keys = []
-            for part in parts:
-                keys.append(f"captured/{len(self.arrays)}")
-                self.arrays[keys[-1]] = numpy.asarray(part.numpy())
-            captured.append([inside.name, keys[0] if len(keys) == 1 else keys])
+            is_table = tensor.dtype.name == "resource"
+            key = self._table_of(tensor, concrete) if is_table else self.array(tensor)
+            captured.append([inside.name, key])
         args, words = concrete.structured_input_signature
         self.traces.append(
             {
                 "name": concrete.name,
                 "names": list(names),
                 "nodes": nodes,
+                "functions": functions,
                 "captured": captured,
                 "args": _encoded(tuple(args), _argument),
                 "words": _encoded(words, _argument),
@@ -163,22 +166,38 @@ class _Writer:
                 "types": {t.name: [_sizes(t.shape), t.dtype.name] for t in concrete.outputs},
                 "reads": [[t.name, self.variable(v)] for v, t in graph.reads.items()],
                 "writes": [[t.name, self.variable(v)] for v, t in graph.writes.items()],
-                "outputs": _encoded(concrete.structured_outputs, _output),
+                "outputs": _encoded(concrete.results, _output),
             }
         )
         return len(self.traces) - 1
 
-    @staticmethod
-    def _table(handle, concrete):
-        """Returns the keys and values of the static table with a handle."""
+    def array(self, tensor):
+        """Returns the key of the value of a tensor in the file."""
+        key = f"captured/{len(self.arrays)}"
+        self.arrays[key] = numpy.asarray(tensor.numpy() if hasattr(tensor, "numpy") else tensor)
+        return key
+
+    def _table_of(self, handle, concrete):
+        """Returns the number of the table with a handle."""
         from situ._src.ops.lookup_ops import handles
 
         if id(handle) not in handles:
             raise NotImplementedError(
                 f"tf.saved_model.save: function '{concrete.name}' uses a resource that is neither "
-                "a variable nor a static table, which cannot be saved."
+                "a variable nor a table, which cannot be saved."
             )
-        return handles[id(handle)].export()
+        return self.table(handles[id(handle)])
+
+    def table(self, table):
+        """Returns the number of a table."""
+        from situ._src.saved_model import saved_tables
+
+        key = id(table.resource_handle)
+        if key not in self._table_numbers:
+            data, arrays = saved_tables.description(table)
+            self._table_numbers[key] = len(self.tables)
+            self.tables.append({**data, "arrays": [self.array(a) for a in arrays]})
+        return self._table_numbers[key]
 
     def _custom_gradients(self, concrete):
         """The gradients that the program defines (tf.custom_gradient), as nodes of their own, by
@@ -199,84 +218,167 @@ class _Writer:
         return found
 
     def function(self, function):
-        if function.input_signature is not None and not function._traces:
-            function.get_concrete_function()
+        """A description of a function: its traces and its parameters."""
+        if isinstance(function, RestoredFunction):
+            concrete = function.concrete_functions
+        else:
+            if function.input_signature is not None and not function._traces:
+                function.get_concrete_function()
+            concrete = function._traces.values()
         names = list(function._signature.parameters) if function._signature else ()
-        return [self.trace(c, names) for c in function._traces.values()]
+        data = {"function": [self.trace(c, names) for c in concrete]}
+        if function._signature is not None:
+            data["parameters"] = _parameters(function._signature)
+        if function.input_signature is not None:
+            data["input_signature"] = _encoded(function.input_signature, _argument)
+        return data
 
-    def thing(self, value, seen):
-        """A description of a variable, a function, a module or a collection; None of all else."""
+    def thing(self, value):
+        """A description of a variable or a table, or the number of a function, an object or a
+        collection; None of all else."""
+        from situ._src.ops.lookup_ops import StaticHashTable
+        from situ._src.ops.mutable_tables import MutableTable
+
         if isinstance(value, Variable) or _is_sharded(value):
             return {
                 "variable": self.variable(value),
                 "name": value.name.split(":")[0],
                 "trainable": bool(value.trainable),
             }
-        if isinstance(value, Function):
-            return {"function": self.function(value)}
-        if isinstance(value, ConcreteFunction):
-            return {"function": [self.trace(value)]}
-        if isinstance(value, dict):
-            return {
-                "dict": {
-                    str(k): d for k, v in value.items() if (d := self.thing(v, seen)) is not None
-                }
-            }
-        if isinstance(value, (list, tuple)):
-            parts = [self.thing(v, seen) for v in value]
-            return {"list": parts} if any(p is not None for p in parts) else None
-        if isinstance(value, Module) and id(value) not in seen:
-            return self.object(value, seen | {id(value)})
+        if isinstance(value, (StaticHashTable, MutableTable)):
+            return {"table": self.table(value)}
+        if isinstance(value, (*_FUNCTIONS, dict, list, tuple, AutoTrackable)):
+            return {"object": self.number(value)}
         return None
 
-    def object(self, value, seen):
-        members = {k: v for k, v in vars(value).items() if not k.startswith("_situ_function_")}
-        for name in dir(type(value)):
-            if isinstance(getattr(type(value), name, None), Function):
-                members[name] = getattr(value, name)
-        described = {
-            k: self.thing(v, seen)
-            for k, v in members.items()
-            if not k.startswith("__") or k == "__call__"
-        }
-        return {"object": {k: v for k, v in described.items() if v is not None}}
+    def number(self, value):
+        """Returns the number of an object. Each is written once; cycles are allowed."""
+        if id(value) not in self._numbers:
+            number = self._numbers[id(value)] = len(self.objects)
+            self._kept.append(value)  # keeps its id unique
+            self.objects.append(None)
+            self.objects[number] = self._described(value)
+        return self._numbers[id(value)]
+
+    def _described(self, value):
+        if isinstance(value, Function):
+            return self.function(value)
+        if isinstance(value, ConcreteFunction):
+            return {"concrete": self.trace(value, value._names)}
+        if isinstance(value, dict):
+            return {"dict": self._members(value)}
+        if isinstance(value, (list, tuple)):
+            parts = [self.thing(v) for v in value]
+            while isinstance(value, list) and parts and parts[-1] is None:
+                parts.pop()
+            data = {"list" if isinstance(value, list) else "tuple": parts}
+            if hasattr(value, "_fields"):
+                data.update(name=type(value).__name__, fields=list(value._fields))
+            return data
+        return {"members": self._members(_members(value))}
+
+    def _members(self, items):
+        described = {str(k): self.thing(v) for k, v in items.items()}
+        return {k: v for k, v in described.items() if v is not None}
 
 
-def _signature(function):
-    """The concrete function of a signature."""
-    return (
-        function.get_concrete_function()
-        if isinstance(function, Function) and function.input_signature is not None
-        else next(iter(function._traces.values()))
-        if isinstance(function, Function)
-        else function
-    )
+def _members(obj):
+    """Returns what an object holds, with the functions of its class."""
+    members = {
+        k: v
+        for k, v in vars(obj).items()
+        if not k.startswith("_situ_function_") and (not k.startswith("__") or k == "__call__")
+    }
+    if isinstance(members.get("signatures"), SignatureMap):  # of a loaded object
+        del members["signatures"]
+    if "signatures" in members:
+        raise ValueError(
+            f"Exporting an object {obj} which has an attribute named 'signatures'. This is a "
+            "reserved attribute used to store SavedModel signatures in objects which come from "
+            "`tf.saved_model.load`. Delete this attribute (e.g. `del obj.signatures`) before "
+            "saving if this shadowing is acceptable."
+        )
+    for name in dir(type(obj)):
+        if isinstance(getattr(type(obj), name, None), Function):
+            members[name] = getattr(obj, name)
+    return members
 
 
-def _default(obj):
-    """The one function of an object that has a signature, or None."""
-    members = [
-        getattr(obj, name)
-        for name in dir(type(obj))
-        if isinstance(getattr(type(obj), name, None), Function)
-    ]
-    members += [v for k, v in vars(obj).items() if not k.startswith("_situ_function_")]
-    found = [
-        f
-        for f in members
-        if isinstance(f, Function)
-        and f.input_signature is not None
-        and _serves(f.get_concrete_function().structured_outputs)
-    ]
-    return found[0] if len(found) == 1 else None
+def _parameters(signature):
+    """Returns the parameters of a function as JSON data; defaults that a file cannot hold are
+    left out."""
+    found = []
+    for parameter in signature.parameters.values():
+        data = [parameter.name, parameter.kind.name]
+        if parameter.default is not parameter.empty:
+            with contextlib.suppress(ValueError):
+                data.append(_encoded(parameter.default, _argument))
+        found.append(data)
+    return found
 
 
-def _serves(outputs):
-    """Returns whether outputs are valid for a signature: tensors, in a list or by name."""
-    if isinstance(outputs, dict):
-        outputs = list(outputs.values())
-    some = outputs if isinstance(outputs, (list, tuple)) else [outputs]
-    return all(isinstance(v, Tensor) for v in some)
+def _check_saved(concrete, nodes, functions):
+    """Raises NotImplementedError if a trace calls Python."""
+    bodies = functions.get("function", ())
+    for node in [*nodes, *[n for body in bodies for n in body.get("nodeDef", ())]]:
+        if node["op"].startswith(("PyFunc", "EagerPyFunc")):
+            raise NotImplementedError(
+                f"tf.saved_model.save: function '{concrete.name}' calls Python, which cannot be "
+                "saved."
+            )
+
+
+def _concrete(function):
+    """Returns the concrete function of a function that can be a signature, or None."""
+    if isinstance(function, Function) and function.input_signature is not None:
+        return function.get_concrete_function()
+    return function if isinstance(function, ConcreteFunction) else None
+
+
+def _signatures(obj, given):
+    """Returns the concrete functions of the signatures by name."""
+    if given is None:
+        members = {} if isinstance(obj, Variable) else _members(obj).values()
+        found = [c for c in map(_concrete, members) if c is not None and _serves(c)]
+        given = found[0] if len(found) == 1 else {}
+    if not isinstance(given, Mapping):
+        given = {DEFAULT_SERVING: given}
+    made = {key: _concrete(function) for key, function in given.items()}
+    for key, concrete in made.items():
+        if concrete is None:
+            raise ValueError(
+                "Expected a TensorFlow function for which to generate a signature, but got "
+                f"{given[key]}. Only `tf.functions` with an input signature or concrete functions "
+                "can be used as a signature."
+            )
+        _check_outputs(concrete, key)
+    return made
+
+
+def _serves(concrete):
+    """Returns whether a concrete function can be a signature."""
+    try:
+        _check_outputs(concrete, "")
+    except ValueError:
+        return False
+    return bool(concrete.outputs)
+
+
+def _check_outputs(concrete, key):
+    """Raises ValueError if the results of a function are no valid ones of a signature."""
+    outputs = named_outputs(concrete.results)
+    where = f"the function {concrete.name} used to generate the SavedModel signature {key!r}."
+    for name, value in outputs.items():
+        if not isinstance(name, (str, bytes)):
+            raise ValueError(
+                f"Got a dictionary with a non-string key {name!r} in the output of {where}"
+            )
+        if not isinstance(value, Tensor):
+            raise ValueError(
+                f"Got a non-Tensor value {value!r} for key {name!r} in the output of {where} "
+                "Outputs for functions used as signatures must be a single Tensor, a sequence of "
+                "Tensors, or a dictionary from string to Tensor."
+            )
 
 
 @export("saved_model.save", v2="saved_model.experimental.save")
@@ -298,22 +400,25 @@ def save(obj: Any, export_dir: str, signatures: Any = None, options: Any = None)
         obj.save(export_dir)
         if signatures is None:
             return
+    if not isinstance(obj, (Variable, AutoTrackable)) and not _is_sharded(obj):
+        raise ValueError(
+            f"Expected an object of type `Trackable`, such as `tf.Module` or a "
+            f"subclass of the `Trackable` class, for export. Got {obj} with type "
+            f"{type(obj)}."
+        )
+    made = {k: writer.trace(c, c._names) for k, c in _signatures(obj, signatures).items()}
     if isinstance(obj, Model):
-        tree = _of_model(writer, obj)
-    elif isinstance(obj, Variable) or _is_sharded(obj):
-        tree = writer.thing(obj, set())
+        root, default = _of_model(writer, obj)
+        made.setdefault(DEFAULT_SERVING, default)
     else:
-        tree = writer.object(obj, {id(obj)})
-    signatures = _default(obj) if signatures is None else signatures
-    if signatures is not None and not isinstance(signatures, dict):
-        signatures = {DEFAULT_SERVING: signatures}
-    tree["signatures"] = {k: writer.trace(_signature(f)) for k, f in (signatures or {}).items()}
+        root = writer.thing(obj)
+    tree = {"root": root, "signatures": made}
     if writer.slices:
         tree["slices"] = writer.slices
     if options is not None:
         tree["tags"] = ["serve", *(options.extra_tags or ())]
         aliases = options.function_aliases or {}
-        tree["aliases"] = {k: writer.thing(f, set()) for k, f in aliases.items()}
+        tree["aliases"] = {k: writer.thing(f) for k, f in aliases.items()}
     _write(export_dir, writer, tree)
 
 
@@ -329,6 +434,7 @@ def _of_strings(key, array):
 
 def _write(export_dir, writer, tree):
     os.makedirs(export_dir, exist_ok=True)
+    tree.update(objects=writer.objects, tables=writer.tables)
     kept = {}
     for key, array in writer.arrays.items():
         kept.update(_of_strings(key, array) if array.dtype.kind in "OS" else {key: array})
@@ -339,8 +445,9 @@ def _write(export_dir, writer, tree):
     )
 
 
-def _of_model(writer, model):
-    """A Keras model: a function of its inputs, and its variables."""
+def _of_model(writer, model, name="__call__"):
+    """Returns a Keras model as an object with a function of its inputs and its variables, and the
+    number of the trace."""
     inputs = model.inputs
     if inputs is None:
         shape = model._build_input_shape
@@ -353,31 +460,30 @@ def _of_model(writer, model):
         specs = [TensorSpec(t.shape, t.dtype, n) for t, n in zip(inputs, model.input_names)]
         specs = specs[0] if len(specs) == 1 else specs
     call = Function(lambda x: model(x, training=False), input_signature=[specs], name="__call__")
-    number = writer.trace(call.get_concrete_function())
-    return {
-        "object": {
-            "__call__": {"function": [number]},
-            "variables": {"list": [writer.thing(v, set()) for v in model.variables]},
-        },
-        "signatures": {DEFAULT_SERVING: number},
-    }
+    concrete = call.get_concrete_function()
+    holder = AutoTrackable()
+    holder.variables = list(model.variables)
+    setattr(holder, name, call)
+    return writer.thing(holder), writer.trace(concrete, concrete._names)
+
+
+def _written(writer, model, folder, name, signatures):
+    """Writes a Keras model as a function of its inputs, and its variables."""
+    root, number = _of_model(writer, model, name)
+    _write(
+        os.fspath(folder), writer, {"root": root, "signatures": dict.fromkeys(signatures, number)}
+    )
 
 
 def export_model(model, folder):
     """A folder with the function of a Keras model, as `serve`, and its variables."""
-    writer = _Writer()
-    tree = _of_model(writer, model)
-    tree["object"]["serve"] = tree["object"].pop("__call__")
-    tree["signatures"]["serve"] = tree["signatures"][DEFAULT_SERVING]
-    _write(os.fspath(folder), writer, tree)
+    _written(_Writer(), model, folder, "serve", (DEFAULT_SERVING, "serve"))
 
 
 def write_model(model, folder):
     """Beside the file of a Keras model, what tf.saved_model.load reads."""
-    writer = _Writer()
     try:
-        tree = _of_model(writer, model)
-        _write(folder, writer, tree)
+        _written(_Writer(), model, folder, "__call__", (DEFAULT_SERVING,))
     except (NotImplementedError, ValueError) as error:
         logs.warn(
             "%s: tf.saved_model.load will not find the function of model '%s'; "
