@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_public_names.py: the public names that programs use most exist, in one of the styles."""
 
+import pickle
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+import situ as tf
+from situ._src.runner import missing_names
 
 LIST = Path(__file__).resolve().parents[2].parent / "shared" / "spec" / "api.txt"
 PROGRAM = """
@@ -44,3 +48,16 @@ def test_names_down_to_the_third_mark():
     ]
     missing = _missing("situ", names) & _missing("situ.compat.v1", names)
     assert sorted(missing) == []
+
+
+def test_hints_are_made_when_an_error_is_printed(monkeypatch):
+    def fail(*_arguments):
+        raise AssertionError("a hint was made")
+
+    monkeypatch.setattr(missing_names, "nearest", fail)
+    assert not hasattr(tf.math, "ad") and getattr(tf, "no_such_name", 3) == 3
+    with pytest.raises(AttributeError) as error:
+        _ = tf.math.ad
+    monkeypatch.undo()
+    assert "Nearest: tf.math.add." in str(error.value)
+    assert str(pickle.loads(pickle.dumps(error.value))) == str(error.value)

@@ -9,6 +9,8 @@ extension and are not in the table.
 
 from __future__ import annotations
 
+import bisect
+import functools
 import importlib
 import os
 import sys
@@ -126,23 +128,22 @@ def op_functions() -> dict:
 # The name table: sorted lines "name style module"
 
 
-def table() -> str:
-    """Returns the contents of name_table.txt, with a line feed before the first line."""
+def table() -> list[str]:
+    """Returns the lines of name_table.txt, which are sorted."""
     if _state["table"] is None:
         path = os.path.join(os.path.dirname(__file__), "name_table.txt")
         with open(path, encoding="utf-8") as file:
-            _state["table"] = "\n" + file.read()
+            _state["table"] = file.read().splitlines()
     return _state["table"]
 
 
 def lines(start: str) -> Iterator[list[str]]:
     """Yields [name, style, module] of each line of the table that starts with `start`."""
-    text, start = table(), "\n" + start
-    at = text.find(start)
-    while at >= 0:
-        end = text.find("\n", at + 1)
-        yield text[at + 1 : end].split(" ")
-        at = end if end + 1 < len(text) and text.startswith(start, end) else -1
+    known = table()
+    at = bisect.bisect_left(known, start)
+    while at < len(known) and known[at].startswith(start):
+        yield known[at].split(" ")
+        at += 1
 
 
 def module_of(name: str, which: str) -> str | None:
@@ -259,7 +260,14 @@ def is_module(name: str, which: str) -> bool:
             or bool(keras_aliases.names_below(name[6:]))
             or any(line[1] == which for line in lines(f"keras3.{name[6:]}."))
         )
-    return any(public_name.startswith(name + ".") for public_name in op_functions())
+    return name in _op_modules()
+
+
+@functools.cache
+def _op_modules() -> set[str]:
+    """Returns the modules that hold functions of ops."""
+    names = [name.split(".") for name in op_functions()]
+    return {".".join(parts[:n]) for parts in names for n in range(1, len(parts))}
 
 
 def names_below(path: str, which: str) -> list[str]:
@@ -360,7 +368,8 @@ def missing(path: str, name: str, which: str) -> AttributeError:
     from situ._src.runner import missing_names
 
     other = "v2" if style.is_graph() else "v1"
-    return missing_names.missing(path, name, names_below(path, which), all_names(other))
+    have = functools.partial(names_below, path, which)
+    return missing_names.missing(path, name, have, functools.partial(all_names, other))
 
 
 def build(prefix: str) -> None:

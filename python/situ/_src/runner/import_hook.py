@@ -151,7 +151,7 @@ class Inner(types.ModuleType):
             ):
                 return self.find(self._root, [*parts, name])  # a file of the name of a function
             return found
-        raise missing_names.missing(self._path, name, (), ())
+        raise missing_names.missing(self._path, name, tuple, tuple)
 
 
 # Internal packages and modules of tf.contrib that programs import from.

@@ -4,6 +4,8 @@ to read what is supported."""
 
 from __future__ import annotations
 
+import functools
+
 from situ._src.framework import style
 
 # Name prefix -> hint; the longest prefix counts.
@@ -41,34 +43,60 @@ def nearest(name, have):
     return near[0] if near else None
 
 
+class MissingName(AttributeError):
+    """The error for a name that situ does not have. Its hint is made when it is printed: hasattr
+    and getattr with a default need none.
+
+    Args:
+      text: the first line.
+      hint: a function that returns further lines.
+    """
+
+    __module__, __qualname__ = "builtins", "AttributeError"  # as tracebacks print it
+
+    def __init__(self, text, hint):
+        super().__init__(text)
+        self._hint = hint
+
+    def __str__(self):
+        return f"{self.args[0]}\n{self._hint()}"
+
+    def __reduce__(self):
+        return AttributeError, (str(self),)
+
+
 def missing(path, name, have, others):
-    """Returns the AttributeError for an unknown name; `others` are the names of the other style."""
+    """Returns the AttributeError for an unknown name; `have` returns the names of the module,
+    `others` those of the other style."""
     if path.partition(".")[0] == "keras3":
         return _missing_in_keras3(path, name, have)
     root = style.root()
     module = f"{root}.{path}" if path else root
-    whole = f"{path}.{name}" if path else name
-    text = f"module '{module}' has no attribute '{name}'"
-    if whole in others or any(k.startswith(whole + ".") for k in others):
-        return AttributeError(
-            f"{text}\ntf.{whole} belongs to the other style: "
-            + (
-                "situ run --api v2, or import situ"
-                if style.is_graph()
-                else f"tf.compat.v1.{whole}, or situ run --api v1"
-            )
+    hint = functools.partial(_hint, path, name, have, others)
+    return MissingName(f"module '{module}' has no attribute '{name}'", hint)
+
+
+def _hint(path, name, have, others):
+    """Returns where an unknown name is, or which one is near."""
+    whole, known = f"{path}.{name}" if path else name, others()
+    if whole in known or any(k.startswith(whole + ".") for k in known):
+        return f"tf.{whole} belongs to the other style: " + (
+            "situ run --api v2, or import situ"
+            if style.is_graph()
+            else f"tf.compat.v1.{whole}, or situ run --api v1"
         )
-    near = nearest(name, have)
+    near = nearest(name, have())
     hint = f" Nearest: tf.{path + '.' if path else ''}{near}." if near else ""
-    return AttributeError(f"{text}\nsitu does not have tf.{whole} (yet).{hint}\n{hint_for(whole)}")
+    return f"situ does not have tf.{whole} (yet).{hint}\n{hint_for(whole)}"
 
 
 def _missing_in_keras3(path, name, have):
     """Returns the AttributeError for an unknown name of Keras 3."""
     module = "keras" + path[6:]
-    near = nearest(name, have)
-    hint = f" Nearest: {module}.{near}." if near else ""
-    return AttributeError(
-        f"module '{module}' has no attribute '{name}'\n"
-        f"situ does not have {module}.{name} of Keras 3 (yet).{hint}\n{PLANS['keras3']}"
-    )
+
+    def hint():
+        near = nearest(name, have())
+        found = f" Nearest: {module}.{near}." if near else ""
+        return f"situ does not have {module}.{name} of Keras 3 (yet).{found}\n{PLANS['keras3']}"
+
+    return MissingName(f"module '{module}' has no attribute '{name}'", hint)
