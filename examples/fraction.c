@@ -26,7 +26,7 @@ int main(int argc, char **argv) {
   if (!s) s = situ_devices_get(gpu, &device);
   if (!s) s = situ_device_memory_info(gpu, &info);
   if (!s)
-    printf("bounded: %.3f of %.0f GiB, all of it reserved: %s\n",
+    printf("limit: %.3f of %.0f GiB, all of it reserved: %s\n",
            (double)info.limit / (double)device.memory, (double)device.memory / 0x1p30,
            info.reserved >= info.limit / 1000 * 999 ? "yes" : "no");
 

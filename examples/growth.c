@@ -25,7 +25,7 @@ static situ_status show(int gpu, const char *when) {
   situ_memory_info info;
   const situ_status s = situ_device_memory_info(gpu, &info);
   if (!s)
-    printf("%-24s taken %6.2f MiB, may take %6.2f GiB\n", when, (double)info.reserved / 0x1p20,
+    printf("%-24s reserved %6.2f MiB, limit %6.2f GiB\n", when, (double)info.reserved / 0x1p20,
            (double)info.limit / 0x1p30);
   return s;
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""growth.py: a GPU of which little is taken first, and more when it is needed."""
+"""growth.py: memory growth: a GPU whose memory is reserved as it is needed."""
 
 import tensorflow as tf
 
@@ -7,8 +7,8 @@ import tensorflow as tf
 def show(when):
     info = tf.config.experimental.get_memory_info("GPU:0")
     print(
-        f"{when}: taken {info['reserved'] / 2**20:.0f} MiB, "
-        f"may take {info['limit'] / 2**30:.2f} GiB"
+        f"{when}: reserved {info['reserved'] / 2**20:.0f} MiB, "
+        f"limit {info['limit'] / 2**30:.2f} GiB"
     )
 
 

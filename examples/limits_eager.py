@@ -14,4 +14,4 @@ tf.config.set_logical_device_configuration(
 
 for device in tf.config.list_logical_devices("GPU"):
     info = tf.config.experimental.get_memory_info(device.name)
-    print(device.name, "may take", info["limit"] >> 20, "MiB")
+    print(device.name, "limit", info["limit"] >> 20, "MiB")

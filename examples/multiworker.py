@@ -26,7 +26,7 @@ x = np.linspace(-1, 1, 78, dtype="float32").reshape(26, 3)
 y = x.sum(axis=1, keepdims=True) * 2 + 1
 history = model.fit(x, y, batch_size=8, epochs=5, shuffle=False, verbose=0)
 
-# Every process has the same weights, to the bit; the first one speaks.
+# Every process has the same weights, to the bit; rank 0 prints.
 weights = np.concatenate([w.ravel() for w in model.get_weights()])
 alike = mpi.allreduce(tf.constant(weights), op=mpi.Max).numpy() == weights
 if mpi.rank() == 0:

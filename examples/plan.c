@@ -23,7 +23,7 @@ static void print(const situ_plan *plan) {
   int count = 0;
   const situ_placement *placed = situ_plan_placements(plan, &count);
   for (int i = 0; i < count; i++)
-    printf("%s: asked for '%s', is on %s: %s\n", placed[i].node, placed[i].requested,
+    printf("%s: requested '%s', is on %s: %s\n", placed[i].node, placed[i].requested,
            placed[i].assigned, placed[i].cause);
   const situ_copy *copies = situ_plan_copies(plan, &count);
   for (int i = 0; i < count; i++)

@@ -12,7 +12,7 @@ static int prepare(void) {
   if (!numpy) return -1;
   numpy_array = PyObject_GetAttrString(numpy, "array");
   PyObject *dtype = PyObject_GetAttrString(numpy, "dtype");
-#define NUMPY_TYPE(name, number, bytes, word, text)                                            \
+#define NUMPY_TYPE(name, number, bytes, tf_name, text)                                         \
   if (dtype && number != SITU_RESOURCE && number != SITU_VARIANT && !types_is_storage(number)) \
     numpy_types[number] = PyObject_CallFunction(dtype, "s", text);
   SITU_TYPES(NUMPY_TYPE)

@@ -121,11 +121,11 @@ PyObject *types_tensor_shape(situ_shape shape) {
 static PyObject *list_types(PyObject *self, PyObject *none) {
   (void)self, (void)none;
   PyObject *list = PyList_New(0);
-#define TYPE_ROW(name, number, bytes, word, numpy)                                             \
-  if (list) {                                                                                  \
-    PyObject *row = Py_BuildValue("(siiss)", #name, (int)(number), (int)(bytes), word, numpy); \
-    if (!row || PyList_Append(list, row)) Py_CLEAR(list);                                      \
-    Py_XDECREF(row);                                                                           \
+#define TYPE_ROW(name, number, bytes, tf_name, numpy)                                             \
+  if (list) {                                                                                     \
+    PyObject *row = Py_BuildValue("(siiss)", #name, (int)(number), (int)(bytes), tf_name, numpy); \
+    if (!row || PyList_Append(list, row)) Py_CLEAR(list);                                         \
+    Py_XDECREF(row);                                                                              \
   }
   SITU_TYPES(TYPE_ROW)
 #undef TYPE_ROW

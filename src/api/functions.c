@@ -78,7 +78,7 @@ static situ_status build_request(const struct function *function,
     out->fetches[function->n_outputs + i] = edge_of(saved->values[i]);
   out->n_feeds = n_in;
   out->n_fetches = n_out;
-  out->keep = true;
+  out->keep_on_device = true;
   return NULL;
 }
 

@@ -19,7 +19,7 @@ struct situ_plan {
   int n_placed, n_copies, n_needs, n_kernels;
 };
 
-static const char *keep(situ_plan *plan, const char *text) {
+static const char *copy_string(situ_plan *plan, const char *text) {
   return arena_strndup(&plan->arena, text, strlen(text));
 }
 
@@ -32,11 +32,11 @@ static situ_status show_placement(const struct situ_session *session, situ_plan 
     struct strbuf cause = {0};
     place_explain(&session->placement, i, &cause);
     plan->placed[i] = (situ_placement){
-        .node = keep(plan, node->name),
+        .node = copy_string(plan, node->name),
         .op = node->schema->op->name,
-        .requested = keep(plan, node->spec ? graph->specs[node->spec].written : ""),
+        .requested = copy_string(plan, node->spec ? graph->specs[node->spec].written : ""),
         .assigned = session->devices->devices[session->placement.device[i]]->full,
-        .cause = keep(plan, strbuf_get(&cause))};
+        .cause = copy_string(plan, strbuf_get(&cause))};
     plan->arena.failed = plan->arena.failed || cause.failed;
     strbuf_free(&cause);
   }
@@ -52,7 +52,7 @@ static situ_status show_copies(const struct program *program, situ_plan *plan) {
     if (command->kind != COMMAND_COPY) continue;
     const struct slot *from = &program->slots[command->from], *to = &program->slots[command->to];
     plan->copies[plan->n_copies++] =
-        (situ_copy){.value = keep(plan, program->graph->nodes[command->node]->name),
+        (situ_copy){.value = copy_string(plan, program->graph->nodes[command->node]->name),
                     .from = program->devices->devices[from->device]->full,
                     .to = program->devices->devices[to->device]->full,
                     .bytes = command->bytes,
@@ -127,7 +127,7 @@ static situ_status show_uncounted(const struct session_programs *session_program
   if (session_programs->failed)
     strbuf_appendf(&text, "%sthe initializers of the variables (%s)", n ? ", and " : "",
                    situ_status_message(session_programs->failed));
-  if (text.length) plan->uncounted = keep(plan, strbuf_get(&text));
+  if (text.length) plan->uncounted = copy_string(plan, strbuf_get(&text));
   strbuf_free(&text);
   return plan->arena.failed ? NO_MEMORY() : NULL;
 }
@@ -140,7 +140,7 @@ static situ_status show_kernels(const struct program *program, situ_plan *plan) 
     if (command->kind != COMMAND_CALL || command->once) continue;
     const struct launch *launch = &program->launches[command->launch];
     plan->kernels[plan->n_kernels++] =
-        (situ_kernel){.node = keep(plan, program->graph->nodes[command->node]->name),
+        (situ_kernel){.node = copy_string(plan, program->graph->nodes[command->node]->name),
                       .device = program->devices->devices[command->device]->full,
                       .flops = launch->flops,
                       .bytes = launch->bytes};

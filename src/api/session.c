@@ -381,14 +381,14 @@ static situ_status read_request(struct situ_session *session, const situ_feed *f
 }
 
 static situ_status run(situ_session *session, const situ_feed *feeds, int n_feeds,
-                       const situ_value *fetches, int n_fetches, bool keep, const int *donate,
-                       situ_tensor **results) {
+                       const situ_value *fetches, int n_fetches, bool keep_on_device,
+                       const int *donate, situ_tensor **results) {
   for (int i = 0; results && i < n_fetches; i++) results[i] = NULL;
   if (!session) return INVALID("situ_session_run: the session is NULL.");
   if (!results && n_fetches > 0) return INVALID("situ_session_run: `results` is NULL.");
   struct run_request request;
   request.arena = (struct arena){0};
-  request.keep = keep;
+  request.keep_on_device = keep_on_device;
   request.donate = donate;
   situ_status status = read_request(session, feeds, n_feeds, fetches, n_fetches, false, &request);
   if (!status) status = steps_run(session, &request, results);

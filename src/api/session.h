@@ -64,8 +64,8 @@ struct run_request {
       **tensors; /* borrowed from the caller, except values computed by earlier programs */
   struct edge few_fetches[8], *fetches;
   int32_t n_feeds, n_fetches;
-  bool keep;         /* as in struct plan_request */
-  const int *donate; /* as in situ_run_options */
+  bool keep_on_device; /* as in struct plan_request */
+  const int *donate;   /* as in situ_run_options */
   struct arena arena;
 };
 

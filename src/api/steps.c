@@ -29,7 +29,7 @@ static situ_status acquire_program(struct situ_session *session, const struct ru
                                       .n_feeds = request->n_feeds,
                                       .fetches = request->fetches,
                                       .n_fetches = request->n_fetches,
-                                      .keep_on_device = request->keep,
+                                      .keep_on_device = request->keep_on_device,
                                       .gradients = cost_log_is_enabled(),
                                       .check_numerics = checked,
                                       .check_feeds = checked && !session->is_inner && !before,
@@ -105,7 +105,7 @@ static situ_status build_next_feeds(const struct program *program, situ_tensor *
   out->n_feeds = n;
   out->fetches = request->fetches;
   out->n_fetches = request->n_fetches;
-  out->keep = request->keep;
+  out->keep_on_device = request->keep_on_device;
   return NULL;
 }
 

@@ -23,7 +23,7 @@ struct file_part {
 /* A file that is being replaced. */
 struct file_writer {
   FILE *stream;    /* write to this */
-  char *path;      /* that was asked for */
+  char *path;      /* requested by the caller */
   char *target;    /* NULL: `stream` is a device or a pipe */
   char *temporary; /* path of `stream` */
 };

@@ -25,9 +25,9 @@ struct number {
 };
 
 static situ_status malformed(const char *text, size_t length, const char *what, const char *at,
-                             size_t *place) {
-  *place = (size_t)(at - text);
-  return INVALID("Malformed size '%.*s': %s at character %zu", (int)length, text, what, *place);
+                             size_t *position) {
+  *position = (size_t)(at - text);
+  return INVALID("Malformed size '%.*s': %s at character %zu", (int)length, text, what, *position);
 }
 
 static const char *skip_digits(const char *at, const char *end) {
@@ -71,23 +71,24 @@ static bool multiply(const struct number *number, uint64_t unit, uint64_t *out) 
   return true;
 }
 
-situ_status parse_size_n(const char *text, size_t length, uint64_t *out, size_t *place) {
+situ_status parse_size_n(const char *text, size_t length, uint64_t *out, size_t *position) {
   const struct number number = scan(text, length);
-  if (!number.end) return malformed(text, length, "expected a digit", number.whole_end, place);
+  if (!number.end) return malformed(text, length, "expected a digit", number.whole_end, position);
   const char *name = number.end, *end = text + length;
   while (name < end && *name == ' ') name++;
   const struct unit *unit = name == end ? units : find_unit(name, (size_t)(end - name));
   if (!unit || (name == end && name > number.end))
-    return malformed(text, length, "expected B, KiB, MiB, GiB, TiB, KB, MB, GB or TB", name, place);
+    return malformed(text, length, "expected B, KiB, MiB, GiB, TiB, KB, MB, GB or TB", name,
+                     position);
   if (!multiply(&number, unit->bytes, out))
-    return malformed(text, length, "exceeds 64 bits", text, place);
+    return malformed(text, length, "exceeds 64 bits", text, position);
   return NULL;
 }
 
 situ_status parse_size(const char *text, uint64_t *out) {
-  size_t place;
+  size_t position;
   if (!text) return INVALID("Malformed size: the string is NULL");
-  return parse_size_n(text, strlen(text), out, &place);
+  return parse_size_n(text, strlen(text), out, &position);
 }
 
 /* Converts to double; exact up to 15 digits. */
@@ -115,17 +116,17 @@ static int parse_exponent(const char **at, const char *end) {
   return sign * value;
 }
 
-situ_status parse_rate_n(const char *text, size_t length, double *out, size_t *place) {
+situ_status parse_rate_n(const char *text, size_t length, double *out, size_t *position) {
   static const char suffixes[] = "KMGT";
   const struct number number = scan(text, length);
-  if (!number.end) return malformed(text, length, "expected a digit", number.whole_end, place);
+  if (!number.end) return malformed(text, length, "expected a digit", number.whole_end, position);
   const char *at = number.end, *end = text + length;
   double value = to_double(&number) * pow(10, parse_exponent(&at, end));
   const char *suffix = at < end && *at ? strchr(suffixes, *at) : NULL;
   if (suffix) value *= pow(1000, (double)(suffix - suffixes + 1)), at++;
-  if (at < end) return malformed(text, length, "expected K, M, G, T or the end", at, place);
+  if (at < end) return malformed(text, length, "expected K, M, G, T or the end", at, position);
   if (!(value > 0) || !isfinite(value))
-    return malformed(text, length, "expected a number above 0", text, place);
+    return malformed(text, length, "expected a number above 0", text, position);
   *out = value;
   return NULL;
 }

@@ -10,12 +10,13 @@
  * are dropped. InvalidArgument with the position (from 0) if malformed or above 64 bits. */
 situ_status parse_size(const char *text, uint64_t *out) SITU_MUST_USE;
 
-/* Parses the first `length` characters; on failure `*place` is set to the position. */
+/* Parses the first `length` characters; on failure `*position` is set to where. */
 situ_status parse_size_n(const char *text, size_t length, uint64_t *out,
-                         size_t *place) SITU_MUST_USE;
+                         size_t *position) SITU_MUST_USE;
 
 /* Parses a count or rate (`250`, `12G`, `1.5e12`): a number above 0 with an optional K, M, G or T
- * (1000 each). `place` as above. */
-situ_status parse_rate_n(const char *text, size_t length, double *out, size_t *place) SITU_MUST_USE;
+ * (1000 each). `position` as above. */
+situ_status parse_rate_n(const char *text, size_t length, double *out,
+                         size_t *position) SITU_MUST_USE;
 
 #endif

@@ -51,7 +51,7 @@ void allocation_log_free(struct allocation_log *allocation_log) {
   *allocation_log = (struct allocation_log){0};
 }
 
-/* Keeps the tail of a long name, which is n_new specific than its head. */
+/* Keeps the tail of a long name, which is more specific than its head. */
 static void copy_name(const char *name, char out[ALLOCATION_LOG_OP]) {
   const size_t length = strlen(name);
   if (length < ALLOCATION_LOG_OP) {

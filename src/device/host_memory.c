@@ -77,12 +77,12 @@ static void append_tag(struct strbuf *text, const struct memory_tag *tag) {
 }
 
 situ_status host_memory_oom(size_t bytes, const struct memory_tag *tag) {
-  char asked[32], most[32], used[32];
+  char requested[32], most[32], used[32];
   struct strbuf text = {0};
   strbuf_append(&text, "OOM when allocating");
   if (tag) append_tag(&text, tag);
   strbuf_append(&text, " in host memory");
-  strbuf_appendf(&text, "\n  asked for: %s%s%s", strbuf_format_bytes(bytes, asked),
+  strbuf_appendf(&text, "\n  requested: %s%s%s", strbuf_format_bytes(bytes, requested),
                  tag && tag->op ? " by " : "", tag && tag->op ? tag->op : "");
   if (get_limit())
     strbuf_appendf(&text,

@@ -108,7 +108,7 @@ static void append_request(struct strbuf *message, const struct oom *oom) {
     strbuf_appendf(message, "OOM when allocating %s", strbuf_format_bytes(oom->bytes, bytes));
   }
   strbuf_appendf(message, " on %s by allocator %s", oom->device_name, oom->allocator_name);
-  strbuf_appendf(message, "\n  asked for: %s", strbuf_format_bytes(oom->bytes, bytes));
+  strbuf_appendf(message, "\n  requested: %s", strbuf_format_bytes(oom->bytes, bytes));
   if (request.op[0]) strbuf_appendf(message, " by %s", request.op);
   if (request.step) strbuf_appendf(message, " in step %lld", (long long)request.step);
 }
@@ -124,7 +124,7 @@ static void append_usage(struct strbuf *message, const struct oom *oom,
                          const struct bfc_stats *stats) {
   char a[32], b[32], c[32], d[32];
   const uint64_t available = stats->limit - stats->in_use;
-  strbuf_appendf(message, "\n  limit: %s, in use: %s, peak: %s, taken from the device: %s",
+  strbuf_appendf(message, "\n  limit: %s, in use: %s, peak: %s, reserved: %s",
                  strbuf_format_bytes(stats->limit, a), strbuf_format_bytes(stats->in_use, b),
                  strbuf_format_bytes(stats->peak, c), strbuf_format_bytes(stats->reserved, d));
   strbuf_appendf(message,

@@ -98,17 +98,17 @@ situ_status store_open(situ_store *store) {
 
 /* ---- Keys ---- */
 
-const char *store_task(const struct situ_graph *graph, const struct node *node, const char *home,
-                       char out[NAME_SIZE]) {
+const char *store_task(const struct situ_graph *graph, const struct node *node,
+                       const char *own_task, char out[NAME_SIZE]) {
   const struct device_name *name =
       node->spec < graph->n_specs ? &graph->specs[node->spec].name : NULL;
-  if (!name || (!name->has_job && !name->has_task)) return home;
-  const char *end = strrchr(home, '/');
-  const int length = end ? (int)(end - home) : 0;
+  if (!name || (!name->has_job && !name->has_task)) return own_task;
+  const char *end = strrchr(own_task, '/');
+  const int length = end ? (int)(end - own_task) : 0;
   if (name->has_job && strcmp(name->job, "localhost") != 0)
     snprintf(out, NAME_SIZE, "/job:%s/task:%d", name->job, name->has_task ? name->task : 0);
   else
-    snprintf(out, NAME_SIZE, "%.*s/task:%d", length, home, name->has_task ? name->task : 0);
+    snprintf(out, NAME_SIZE, "%.*s/task:%d", length, own_task, name->has_task ? name->task : 0);
   return out;
 }
 

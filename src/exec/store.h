@@ -28,9 +28,10 @@ situ_status store_find(const struct state *state, const struct program *program,
 /* Marks an entry as ready and its siblings as not ready. */
 void store_set(situ_store *store, struct state_entry *entry);
 
-/* Returns "/job:J/task:T" of the task that a node requests, in `out`; `home` if it requests none.
+/* Returns "/job:J/task:T" of the task that a node requests, in `out`; `own_task` if it requests
+ * none.
  */
-const char *store_task(const struct situ_graph *graph, const struct node *node, const char *home,
-                       char out[NAME_SIZE]);
+const char *store_task(const struct situ_graph *graph, const struct node *node,
+                       const char *own_task, char out[NAME_SIZE]);
 
 #endif

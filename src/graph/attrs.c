@@ -30,7 +30,7 @@ bool attrs_next(struct attr_iterator *iterator) {
 }
 
 const char *attrs_type_name(situ_type type) {
-#define ATTRS_TYPE(name, number, bytes, word, numpy) \
+#define ATTRS_TYPE(name, number, bytes, tf_name, numpy) \
   if ((int)type == (number)) return "DT_" #name;
   SITU_TYPES(ATTRS_TYPE)
 #undef ATTRS_TYPE

@@ -86,7 +86,7 @@ static situ_status read_string(struct reader *in, const struct proto_value *from
   return NULL;
 }
 
-/* Reads the field_set field of an AttrValue that is set. */
+/* Reads the field of an AttrValue that is set. */
 static situ_status read_one(struct reader *in, const situ_field *kind,
                             const struct proto_value *from, situ_attr *out) {
   static const struct {

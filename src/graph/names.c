@@ -30,14 +30,14 @@ struct key {
 };
 
 /* Concatenates and lower-cases; leaves room for a suffix. False when memory runs out. */
-static bool make_key(struct key *key, const char *front, size_t n_front, const char *back,
-                     size_t n_back) {
-  key->length = n_front + n_back;
+static bool make_key(struct key *key, const char *prefix, size_t n_prefix, const char *name,
+                     size_t n_name) {
+  key->length = n_prefix + n_name;
   const size_t size = key->length + SUFFIX_SIZE;
   key->text = size <= sizeof key->inline_buffer ? key->inline_buffer : malloc(size);
   if (!key->text) return false;
-  memcpy(key->text, front, n_front);
-  memcpy(key->text + n_front, back, n_back);
+  memcpy(key->text, prefix, n_prefix);
+  memcpy(key->text + n_prefix, name, n_name);
   key->text[key->length] = 0;
   for (char *at = key->text; *at; at++)
     if (*at >= 'A' && *at <= 'Z') *at = (char)(*at + 32);
@@ -64,9 +64,9 @@ static size_t split_suffix(const char *name, size_t length, int32_t *number) {
 /* The base that has used this name as one of its suffixes, with *number set; or NULL. */
 static const struct base *find_base(const struct names *names, const char *key, size_t length,
                                     int32_t *number) {
-  const size_t front = split_suffix(key, length, number);
-  const int32_t place = front ? map_get(&names->places, key, front) : -1;
-  return place >= 0 && *number < names->bases[place].next ? &names->bases[place] : NULL;
+  const size_t n_base = split_suffix(key, length, number);
+  const int32_t index = n_base ? map_get(&names->indices, key, n_base) : -1;
+  return index >= 0 && *number < names->bases[index].next ? &names->bases[index] : NULL;
 }
 
 /* Adds a base. Returns its index, or -1 when memory runs out. */
@@ -76,7 +76,7 @@ static int32_t add_base(struct names *names, struct arena *arena, const struct k
   int32_t number = 0;
   if (split_suffix(key->text, key->length, &number)) names->numbered = true;
   const char *copy = arena_strndup(arena, key->text, key->length);
-  if (!copy || !map_put(&names->places, copy, names->count)) return -1;
+  if (!copy || !map_put(&names->indices, copy, names->count)) return -1;
   names->bases[names->count] = (struct base){.node = node, .next = 1};
   return names->count++;
 }
@@ -96,11 +96,11 @@ static size_t write_suffix(char *to, int32_t number) {
 static bool skip_used(struct names *names, const struct recent *use) {
   struct key key;
   if (!names->numbered) return true;
-  if (!make_key(&key, use->prefix, use->front, use->name, use->back)) return false;
-  int32_t *next = &names->bases[use->place].next;
+  if (!make_key(&key, use->prefix, use->n_prefix, use->name, use->n_name)) return false;
+  int32_t *next = &names->bases[use->base].next;
   for (;; ++*next) {
     const size_t suffix = write_suffix(key.text + key.length, *next);
-    if (map_get(&names->places, key.text, key.length + suffix) < 0) break;
+    if (map_get(&names->indices, key.text, key.length + suffix) < 0) break;
   }
   free_key(&key);
   return true;
@@ -117,14 +117,14 @@ static bool set_node(struct base *base, int32_t number, int32_t node) {
   return true;
 }
 
-static char *write_name(struct arena *arena, const char *prefix, size_t front, const char *name,
-                        size_t back, const char *suffix, size_t end) {
-  char *result = arena_alloc(arena, front + back + end + 1);
+static char *write_name(struct arena *arena, const char *prefix, size_t n_prefix, const char *name,
+                        size_t n_name, const char *suffix, size_t end) {
+  char *result = arena_alloc(arena, n_prefix + n_name + end + 1);
   if (!result) return NULL;
-  memcpy(result, prefix, front);
-  memcpy(result + front, name, back);
-  memcpy(result + front + back, suffix, end);
-  result[front + back + end] = 0;
+  memcpy(result, prefix, n_prefix);
+  memcpy(result + n_prefix, name, n_name);
+  memcpy(result + n_prefix + n_name, suffix, end);
+  result[n_prefix + n_name + end] = 0;
   return result;
 }
 
@@ -132,10 +132,10 @@ static char *write_name(struct arena *arena, const char *prefix, size_t front, c
 static const char *next_name(struct names *names, struct arena *arena, const struct recent *use,
                              int32_t node) {
   char suffix[SUFFIX_SIZE] = "";
-  struct base *base = &names->bases[use->place];
+  struct base *base = &names->bases[use->base];
   if (!skip_used(names, use)) return NULL;
   const size_t end = write_suffix(suffix, base->next);
-  char *name = write_name(arena, use->prefix, use->front, use->name, use->back, suffix, end);
+  char *name = write_name(arena, use->prefix, use->n_prefix, use->name, use->n_name, suffix, end);
   return name && set_node(base, base->next++, node) ? name : NULL;
 }
 
@@ -143,17 +143,17 @@ const char *names_unique(struct names *names, struct arena *arena, const char *p
                          const char *name, int32_t node) {
   struct recent use = {prefix, name, -1, (uint32_t)strlen(prefix), (uint32_t)strlen(name)};
   struct key key;
-  if (!make_key(&key, prefix, use.front, name, use.back)) return NULL;
+  if (!make_key(&key, prefix, use.n_prefix, name, use.n_name)) return NULL;
   bool is_free = false;
-  use.place = map_get(&names->places, key.text, key.length);
-  if (use.place < 0) {
+  use.base = map_get(&names->indices, key.text, key.length);
+  if (use.base < 0) {
     int32_t number = 0;
     is_free = !find_base(names, key.text, key.length, &number);
-    use.place = add_base(names, arena, &key, is_free ? node : -1);
+    use.base = add_base(names, arena, &key, is_free ? node : -1);
   }
   free_key(&key);
-  if (use.place < 0) return NULL;
-  if (is_free) return write_name(arena, prefix, use.front, name, use.back, "", 0);
+  if (use.base < 0) return NULL;
+  if (is_free) return write_name(arena, prefix, use.n_prefix, name, use.n_name, "", 0);
   return next_name(names, arena, &use, node);
 }
 
@@ -165,10 +165,10 @@ const char *names_unique_op(struct names *names, struct arena *arena, const char
   const char *result = names_unique(names, arena, prefix, name, node);
   struct key key;
   if (!result || !make_key(&key, prefix, strlen(prefix), name, strlen(name))) return result;
-  const int32_t place = map_get(&names->places, key.text, key.length);
-  if (place >= 0)
+  const int32_t index = map_get(&names->indices, key.text, key.length);
+  if (index >= 0)
     *recent =
-        (struct recent){prefix, name, place, (uint32_t)strlen(prefix), (uint32_t)strlen(name)};
+        (struct recent){prefix, name, index, (uint32_t)strlen(prefix), (uint32_t)strlen(name)};
   free_key(&key);
   return result;
 }
@@ -178,11 +178,11 @@ bool names_add(struct names *names, struct arena *arena, const char *name, int32
   if (!make_key(&key, name, strlen(name), "", 0)) return false;
   bool done = false;
   int32_t number = 0;
-  const int32_t place = map_get(&names->places, key.text, key.length);
-  if (place >= 0 && names->bases[place].node < 0) {
-    names->bases[place].node = node; /* was a scope only */
+  const int32_t index = map_get(&names->indices, key.text, key.length);
+  if (index >= 0 && names->bases[index].node < 0) {
+    names->bases[index].node = node; /* was a scope only */
     done = true;
-  } else if (place >= 0 || find_base(names, key.text, key.length, &number)) {
+  } else if (index >= 0 || find_base(names, key.text, key.length, &number)) {
     const char *copy = arena_strndup(arena, name, strlen(name));
     done = copy && map_put(&names->case_variants, copy, node);
   } else {
@@ -204,9 +204,9 @@ int32_t names_find(const struct names *names, const struct situ_graph *graph, co
   struct key key;
   if (!make_key(&key, name, length, "", 0)) return -1;
   int32_t number = 0;
-  const int32_t place = map_get(&names->places, key.text, key.length);
+  const int32_t index = map_get(&names->indices, key.text, key.length);
   const struct base *base = find_base(names, key.text, key.length, &number);
-  const int32_t own = place < 0 ? -1 : names->bases[place].node;
+  const int32_t own = index < 0 ? -1 : names->bases[index].node;
   const int32_t numbered = base && number < base->n_nodes ? base->nodes[number] : -1;
   free_key(&key);
   if (is_named(graph, own, name, length)) return own;
@@ -218,7 +218,7 @@ int32_t names_find(const struct names *names, const struct situ_graph *graph, co
 void names_free(struct names *names) {
   for (int32_t i = 0; i < names->count; i++) free(names->bases[i].nodes);
   free(names->bases);
-  map_free(&names->places);
+  map_free(&names->indices);
   map_free(&names->case_variants);
   *names = (struct names){0};
 }

@@ -23,15 +23,15 @@ struct base {
 /* Cache of the last use of an op's name in a scope, indexed by op. */
 struct recent {
   const char *prefix, *name;
-  int32_t place;        /* in names->bases */
-  uint32_t front, back; /* lengths of prefix and name */
+  int32_t base;              /* index in names->bases */
+  uint32_t n_prefix, n_name; /* lengths */
 };
 
 enum { RECENT = 64 };
 
 /* Zero-initialized: empty. */
 struct names {
-  struct map places; /* from lower-case names to indices in `bases` */
+  struct map indices; /* from lower-case names to indices in `bases` */
   struct base *bases;
   int32_t count, capacity;
   bool numbered;            /* a name with an explicit suffix, like a_1, exists */

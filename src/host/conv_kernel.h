@@ -8,7 +8,7 @@
  *   ISA          target attribute of the instruction set
  *   FMA(x, y, z) x * y + z of vectors
  *   KIND         name of the instruction set
- *   NAMED(word)  prefixes an identifier */
+ *   NAMED(name)  prefixes an identifier */
 
 #define LANES ((int)(WIDTH / sizeof(T)))
 #define COLS (2 * LANES)

@@ -11,7 +11,7 @@
 #define ISA PLAIN
 #define FMA(x, y, z) (x) * (y) + (z)
 #define KIND "portable"
-#define NAMED(word) portable_float_##word
+#define NAMED(name) portable_float_##name
 #include "host/conv_kernel.h"
 
 #define T double
@@ -20,7 +20,7 @@
 #define ISA PLAIN
 #define FMA(x, y, z) (x) * (y) + (z)
 #define KIND "portable"
-#define NAMED(word) portable_double_##word
+#define NAMED(name) portable_double_##name
 #include "host/conv_kernel.h"
 
 #if defined(__x86_64__)
@@ -30,7 +30,7 @@
 #define ISA AVX2
 #define FMA(x, y, z) (VECTOR) _mm256_fmadd_ps((__m256)(x), (__m256)(y), (__m256)(z))
 #define KIND "avx2"
-#define NAMED(word) avx2_float_##word
+#define NAMED(name) avx2_float_##name
 #include "host/conv_kernel.h"
 
 #define T double
@@ -39,7 +39,7 @@
 #define ISA AVX2
 #define FMA(x, y, z) (VECTOR) _mm256_fmadd_pd((__m256d)(x), (__m256d)(y), (__m256d)(z))
 #define KIND "avx2"
-#define NAMED(word) avx2_double_##word
+#define NAMED(name) avx2_double_##name
 #include "host/conv_kernel.h"
 
 #define T float
@@ -48,7 +48,7 @@
 #define ISA AVX512
 #define FMA(x, y, z) (VECTOR) _mm512_fmadd_ps((__m512)(x), (__m512)(y), (__m512)(z))
 #define KIND "avx512"
-#define NAMED(word) avx512_float_##word
+#define NAMED(name) avx512_float_##name
 #include "host/conv_kernel.h"
 
 #define T double
@@ -57,7 +57,7 @@
 #define ISA AVX512
 #define FMA(x, y, z) (VECTOR) _mm512_fmadd_pd((__m512d)(x), (__m512d)(y), (__m512d)(z))
 #define KIND "avx512"
-#define NAMED(word) avx512_double_##word
+#define NAMED(name) avx512_double_##name
 #include "host/conv_kernel.h"
 #endif
 

@@ -6,7 +6,7 @@
  *   ISA          target attribute of the instruction set
  *   FMA(x, y, z) x * y + z of vectors, fused or not
  *   KIND         name of the instruction set
- *   NAMED(word)  prefixes an identifier
+ *   NAMED(name)  prefixes an identifier
  *
  * The result is computed in register tiles of ROWS x COLS elements. Operands are packed into
  * panels: a panel of B holds COLS columns, a panel of A holds ROWS rows, both ordered by p. */

@@ -24,7 +24,7 @@ struct tile {
 #define ISA PLAIN
 #define FMA(x, y, z) (x) * (y) + (z)
 #define KIND "portable"
-#define NAMED(word) portable_float_##word
+#define NAMED(name) portable_float_##name
 #include "host/gemm_kernel.h"
 
 #define T double
@@ -32,7 +32,7 @@ struct tile {
 #define ISA PLAIN
 #define FMA(x, y, z) (x) * (y) + (z)
 #define KIND "portable"
-#define NAMED(word) portable_double_##word
+#define NAMED(name) portable_double_##name
 #include "host/gemm_kernel.h"
 
 /* Unsigned, because integers wrap around. */
@@ -41,7 +41,7 @@ struct tile {
 #define ISA PLAIN
 #define FMA(x, y, z) (x) * (y) + (z)
 #define KIND "portable"
-#define NAMED(word) portable_int32_##word
+#define NAMED(name) portable_int32_##name
 #include "host/gemm_kernel.h"
 
 #define T uint64_t
@@ -49,7 +49,7 @@ struct tile {
 #define ISA PLAIN
 #define FMA(x, y, z) (x) * (y) + (z)
 #define KIND "portable"
-#define NAMED(word) portable_int64_##word
+#define NAMED(name) portable_int64_##name
 #include "host/gemm_kernel.h"
 
 #if defined(__x86_64__)
@@ -58,7 +58,7 @@ struct tile {
 #define ISA AVX2
 #define FMA(x, y, z) (VECTOR) _mm256_fmadd_ps((__m256)(x), (__m256)(y), (__m256)(z))
 #define KIND "avx2"
-#define NAMED(word) avx2_float_##word
+#define NAMED(name) avx2_float_##name
 #include "host/gemm_kernel.h"
 
 #define T double
@@ -66,7 +66,7 @@ struct tile {
 #define ISA AVX2
 #define FMA(x, y, z) (VECTOR) _mm256_fmadd_pd((__m256d)(x), (__m256d)(y), (__m256d)(z))
 #define KIND "avx2"
-#define NAMED(word) avx2_double_##word
+#define NAMED(name) avx2_double_##name
 #include "host/gemm_kernel.h"
 
 #define T uint32_t
@@ -74,7 +74,7 @@ struct tile {
 #define ISA AVX2
 #define FMA(x, y, z) (x) * (y) + (z)
 #define KIND "avx2"
-#define NAMED(word) avx2_int32_##word
+#define NAMED(name) avx2_int32_##name
 #include "host/gemm_kernel.h"
 
 #define T float
@@ -82,7 +82,7 @@ struct tile {
 #define ISA AVX512
 #define FMA(x, y, z) (VECTOR) _mm512_fmadd_ps((__m512)(x), (__m512)(y), (__m512)(z))
 #define KIND "avx512"
-#define NAMED(word) avx512_float_##word
+#define NAMED(name) avx512_float_##name
 #include "host/gemm_kernel.h"
 
 #define T double
@@ -90,7 +90,7 @@ struct tile {
 #define ISA AVX512
 #define FMA(x, y, z) (VECTOR) _mm512_fmadd_pd((__m512d)(x), (__m512d)(y), (__m512d)(z))
 #define KIND "avx512"
-#define NAMED(word) avx512_double_##word
+#define NAMED(name) avx512_double_##name
 #include "host/gemm_kernel.h"
 #endif
 

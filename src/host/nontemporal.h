@@ -4,7 +4,6 @@
 #ifndef SITU_HOST_NONTEMPORAL_H
 #define SITU_HOST_NONTEMPORAL_H
 
-#include <stddef.h>
 #include <string.h>
 
 enum { NONTEMPORAL_MIN_BYTES = 16 << 20 }; /* minimum size of a result */
@@ -19,17 +18,5 @@ enum { CAN_STREAM = 0 };
 #define STREAM(to, vector) memcpy(to, &(vector), sizeof(vector))
 #define STREAM_END() ((void)0)
 #endif
-
-/* Copies whole 64-byte cache lines to an aligned destination. */
-static inline __attribute__((always_inline)) void stream_copy(void *to, const void *from,
-                                                              size_t bytes) {
-#if defined(__x86_64__)
-  for (size_t i = 0; i < bytes; i += 16)
-    STREAM((char *)to + i,
-           _mm_loadu_si128((const __m128i *)(const void *)((const char *)from + i)));
-#else
-  memcpy(to, from, bytes);
-#endif
-}
 
 #endif

@@ -24,8 +24,8 @@ class half {
 
  public:
   half() = default;
-#define HALF_FROM(type, letter, word) \
-  __device__ half(type x) { asm("cvt.rn.f16." word " %0, %1;" : "=h"(bits) : letter(x)); }
+#define HALF_FROM(type, letter, ptx_type) \
+  __device__ half(type x) { asm("cvt.rn.f16." ptx_type " %0, %1;" : "=h"(bits) : letter(x)); }
   HALF_FROM(float, "f", "f32")
   HALF_FROM(double, "d", "f64")
   HALF_FROM(int, "r", "s32")
@@ -56,7 +56,6 @@ class half {
 #define get_global_id(d) ((u64)blockIdx.x * blockDim.x + threadIdx.x)
 #define get_global_size(d) ((u64)gridDim.x * blockDim.x)
 #define CLK_LOCAL_MEM_FENCE 0
-#define CLK_GLOBAL_MEM_FENCE 0
 #define barrier(fence) __syncthreads()
 #define __local __shared__
 #define __global

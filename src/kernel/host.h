@@ -153,7 +153,7 @@ INLINE UNUSED double as_double(u64 bits) {
   } while (0)
 
 /* The table of a kernel for a class of types: KERNEL_TABLE(scale, REAL) defines scale_kernel. */
-#define TABLE_ENTRY(name, TYPE, word) [SITU_##TYPE] = name##_##word,
+#define TABLE_ENTRY(name, TYPE, suffix) [SITU_##TYPE] = name##_##suffix,
 #define KERNEL_TABLE(kernel_name, CLASS)              \
   static const struct kernel kernel_name##_kernel = { \
       .name = #kernel_name,                           \

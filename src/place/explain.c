@@ -63,9 +63,10 @@ static const char *requested_device(const struct subject *of) {
 }
 
 static void explain_soft_placement(const struct subject *of, struct strbuf *out) {
-  strbuf_appendf(out, "asked for '%s'", requested_device(of));
+  strbuf_appendf(out, "requested '%s'", requested_device(of));
   if (of->reason.soft_cause == SOFT_NO_DEVICE) strbuf_append(out, ", which does not exist");
-  if (of->reason.soft_cause == SOFT_COLOCATION) strbuf_append(out, ", which cannot be met");
+  if (of->reason.soft_cause == SOFT_COLOCATION)
+    strbuf_append(out, ", where a colocated node cannot be placed");
   if (of->reason.soft_cause == SOFT_NO_KERNEL) {
     strbuf_append(out, ", where there is no ");
     add_kernel(of->node, out);
@@ -95,10 +96,10 @@ void place_explain(const struct placement *placement, int32_t node, struct strbu
                              placement->reasons[node]};
   switch ((enum place_cause)of.reason.cause) {
     case CAUSE_ASSIGNED:
-      strbuf_append(out, "has state and stays where it was");
+      strbuf_append(out, "is stateful and keeps its previous device");
       break;
     case CAUSE_REQUESTED:
-      strbuf_appendf(out, "asked for '%s'", requested_device(&of));
+      strbuf_appendf(out, "requested '%s'", requested_device(&of));
       break;
     case CAUSE_REFERENCE:
     case CAUSE_COLOCATED:

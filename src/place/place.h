@@ -32,7 +32,7 @@ situ_status place_graph(const struct situ_graph *graph, const struct device_list
                         const struct place_options *options, struct arena *arena,
                         struct placement *out) SITU_MUST_USE;
 
-/* Appends the reason for a node's device: "asked for '/gpu:2'", "GPU has priority over CPU and has
+/* Appends the reason for a node's device: "requested '/gpu:2'", "GPU has priority over CPU and has
  * a kernel for float". */
 void place_explain(const struct placement *placement, int32_t node, struct strbuf *out);
 

@@ -117,7 +117,7 @@ situ_status placement_error_check_nodes(struct placer *placer) {
   return NULL;
 }
 
-/* No device satisfies the node's is_own request. */
+/* No device satisfies the node's own request. */
 static void append_no_device(const struct placer *placer, int32_t node, struct strbuf *message,
                              struct strbuf *hints) {
   const char *requested = spec_of(placer, node)->text;
@@ -133,7 +133,7 @@ static void append_no_device(const struct placer *placer, int32_t node, struct s
   placement_hints_no_device(placer, node, hints);
 }
 
-/* A device satisfies the node's is_own request but has no kernel. */
+/* A device satisfies the node's own request but has no kernel. */
 static void append_no_kernel(struct placer *placer, int32_t node,
                              const struct constraints *constraints, struct strbuf *message,
                              struct strbuf *hints) {

@@ -78,8 +78,9 @@ static void append_other_nodes(const struct placer *placer, int32_t node, struct
     n++;
   }
   if (n)
-    strbuf_appendf(out, "\n%d other node%s for the same: %s%s", n, n > 1 ? "s ask" : " asks",
-                   strbuf_get(&names), n > SHOWN_NODES ? ", ..." : "");
+    strbuf_appendf(out, "\n%d other node%s the same device: %s%s", n,
+                   n > 1 ? "s request" : " requests", strbuf_get(&names),
+                   n > SHOWN_NODES ? ", ..." : "");
   strbuf_free(&names);
 }
 
@@ -96,21 +97,19 @@ void placement_hints_no_device(const struct placer *placer, int32_t node, struct
   else if (requested->has_kind)
     strbuf_appendf(out, "\nThere is no %s at all", requested->kind);
   append_other_nodes(placer, node, out);
-  strbuf_append(out,
-                problem->soft
-                    ? "\nSoft placement chooses another device, but not another job, replica or "
-                      "task."
-                    : "\nAsk for a device that exists, or turn on allow_soft_placement to let such "
-                      "nodes go to another one.");
+  strbuf_append(
+      out, problem->soft
+               ? "\nSoft placement chooses another device, but not another job, replica or "
+                 "task."
+               : "\nRequest an existing device, or set allow_soft_placement to use another one.");
 }
 
 void placement_hints_no_kernel(const struct placer *placer, int32_t node, struct strbuf *out) {
   strbuf_appendf(out, "\nKernels of %s: ", placer_op(placer, node));
   placement_hints_kernels(placer, node, out);
   if (!placer->problem->soft)
-    strbuf_append(out,
-                  "\nRemove the request, or turn on allow_soft_placement to let the node go where "
-                  "there is a kernel.");
+    strbuf_append(
+        out, "\nRemove the request, or set allow_soft_placement to use a device with a kernel.");
 }
 
 /* "MatMul: GPU CPU " */

@@ -35,13 +35,13 @@ static void add_line(const struct placer *placer, const struct line *line, struc
       [SOFT_NONE] = "",
       [SOFT_NO_DEVICE] = ", which does not exist",
       [SOFT_NO_KERNEL] = ", where there is no kernel",
-      [SOFT_COLOCATION] = ", where a node that must be with it cannot be",
+      [SOFT_COLOCATION] = ", where a colocated node cannot be placed",
   };
   strbuf_append(out, "\n  ");
   for (int32_t i = 0; i < line->count && i < SHOWN_NODES; i++)
     strbuf_appendf(out, "%s%s", i ? ", " : "", placer_name(placer, line->nodes[i]));
   if (line->count > SHOWN_NODES) strbuf_appendf(out, " and %d more", line->count - SHOWN_NODES);
-  strbuf_appendf(out, ": asked for '%s'%s; now on %s", placer->problem->specs[line->spec].text,
+  strbuf_appendf(out, ": requested '%s'%s; now on %s", placer->problem->specs[line->spec].text,
                  causes[line->soft_cause], placer->problem->devices[line->device].text);
 }
 

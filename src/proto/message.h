@@ -76,10 +76,6 @@ const struct proto_bytes *proto_copy_bytes(situ_message *message, const char *da
 /* Whether a scalar is zero or empty, and is not written unless its field has presence. */
 bool proto_is_zero(const situ_field *field, const struct proto_value *value);
 
-static inline bool proto_has_presence(const situ_field *field) {
-  return field->oneof || (field->message && !field->is_repeated);
-}
-
 static inline bool proto_is_real(const situ_field *field) {
   return field->kind == SITU_FIELD_FLOAT || field->kind == SITU_FIELD_DOUBLE;
 }

@@ -7,9 +7,9 @@
 
 const char *attr_kind_name(situ_attr_kind kind) {
   static const char *const names[] = {"nothing",
-#define WORD(name, word) word,
-                                      SITU_ATTR_KINDS(WORD)
-#undef WORD
+#define KIND_NAME(name, text) text,
+                                      SITU_ATTR_KINDS(KIND_NAME)
+#undef KIND_NAME
   };
   return (size_t)kind < COUNT_OF(names) ? names[kind] : "invalid";
 }

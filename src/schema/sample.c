@@ -10,13 +10,13 @@
 #include "tensor/type.h"
 
 /* The source of sample `number`; empty after the last. */
-static struct word find(const struct schema *schema, int number) {
+static struct token find(const struct schema *schema, int number) {
   const char *text = schema->op->samples ? schema->op->samples : "";
   for (; number > 0 && *text; number--) {
     text += strcspn(text, ";");
     text += *text == ';';
   }
-  return (struct word){text, strcspn(text, ";")};
+  return (struct token){text, strcspn(text, ";")};
 }
 
 int sample_count(const struct schema *schema) {
@@ -25,32 +25,32 @@ int sample_count(const struct schema *schema) {
   return count;
 }
 
-/* The next word of a sample. */
-static struct word next_word(const char **text, const char *end) {
-  struct word word = signature_word(text);
-  if (word.at >= end) return (struct word){end, 0};
-  if (word.at + word.length > end) word.length = (size_t)(end - word.at);
-  *text = word.at + word.length;
-  return word;
+/* The next token of a sample. */
+static struct token next_token(const char **text, const char *end) {
+  struct token token = signature_token(text);
+  if (token.at >= end) return (struct token){end, 0};
+  if (token.at + token.length > end) token.length = (size_t)(end - token.at);
+  *text = token.at + token.length;
+  return token;
 }
 
-static bool is_attr(struct word word) { return word.at[0] != '['; }
+static bool is_attr(struct token token) { return token.at[0] != '['; }
 
-static int attr_of(const struct schema *schema, struct word word) {
-  const char *equal = memchr(word.at, '=', word.length);
+static int attr_of(const struct schema *schema, struct token token) {
+  const char *equal = memchr(token.at, '=', token.length);
   for (int i = 0; equal && i < schema->n_attrs; i++)
-    if (strlen(schema->attrs[i].name) == (size_t)(equal - word.at) &&
-        !memcmp(schema->attrs[i].name, word.at, (size_t)(equal - word.at)))
+    if (strlen(schema->attrs[i].name) == (size_t)(equal - token.at) &&
+        !memcmp(schema->attrs[i].name, token.at, (size_t)(equal - token.at)))
       return i;
   return -1;
 }
 
 uint32_t sample_types(const struct schema *schema, int number) {
-  const struct word text = find(schema, number);
+  const struct token text = find(schema, number);
   const char *at = text.at, *end = text.at + text.length;
   const int first = schema->device_type_attr;
   uint32_t types = 0;
-  for (struct word w = next_word(&at, end); w.length && first >= 0; w = next_word(&at, end))
+  for (struct token w = next_token(&at, end); w.length && first >= 0; w = next_token(&at, end))
     if (is_attr(w) && attr_of(schema, w) == first) return 1;
   if (first < 0) return 1;
   for (int type = 0; type < MAX_TYPES; type++)
@@ -110,34 +110,34 @@ static void share(void *data, situ_type type, const situ_shape *shape, uint32_t 
 }
 
 /* Fills a complex tensor with the numbers that a real one of twice the size would have. */
-static situ_status make_complex(situ_type type, struct word word, uint32_t seed,
+static situ_status make_complex(situ_type type, struct token token, uint32_t seed,
                                 struct arena *arena, situ_tensor **out) {
   struct attr_value shape;
-  const size_t length = strcspn(word.at, "]") + 1;
-  TRY(attr_parse(SITU_ATTR_SHAPE, word.at, length, arena, &shape));
-  const bool given = length < word.length && word.at[length] == '=';
+  const size_t length = strcspn(token.at, "]") + 1;
+  TRY(attr_parse(SITU_ATTR_SHAPE, token.at, length, arena, &shape));
+  const bool given = length < token.length && token.at[length] == '=';
   const int64_t n = situ_shape_count(*shape.shape);
-  char *at = (char *)(uintptr_t)word.at + length;
+  char *at = (char *)(uintptr_t)token.at + length;
   void *data = arena_zero(arena, (size_t)(n + 1) * situ_type_size(type));
   if (!data) return NO_MEMORY();
   for (int64_t i = 0; i < 2 * n; i++) {
     seed = seed * 1664525u + 1013904223u;
     if (given && i % 2) continue;
     const double value = given ? strtod(at + 1, &at)
-                               : choose(SITU_DOUBLE, length < word.length ? at : "", seed >> 12);
+                               : choose(SITU_DOUBLE, length < token.length ? at : "", seed >> 12);
     number_store(type_real(type), data, i, value);
   }
   return situ_tensor_create(type, *shape.shape, data, out);
 }
 
-static situ_status make_tensor(situ_type type, struct word word, uint32_t seed, struct arena *arena,
-                               situ_tensor **out) {
+static situ_status make_tensor(situ_type type, struct token token, uint32_t seed,
+                               struct arena *arena, situ_tensor **out) {
   struct attr_value shape;
-  const size_t length = strcspn(word.at, "]") + 1;
-  if (type_is_complex(type)) return make_complex(type, word, seed, arena, out);
-  TRY(attr_parse(SITU_ATTR_SHAPE, word.at, length, arena, &shape));
-  const char *rest = word.at + length;
-  const bool given = length < word.length && *rest == '=';
+  const size_t length = strcspn(token.at, "]") + 1;
+  if (type_is_complex(type)) return make_complex(type, token, seed, arena, out);
+  TRY(attr_parse(SITU_ATTR_SHAPE, token.at, length, arena, &shape));
+  const char *rest = token.at + length;
+  const bool given = length < token.length && *rest == '=';
   const int64_t n = situ_shape_count(*shape.shape);
   void *data = arena_zero(arena, (size_t)(n + 1) * situ_type_size(type));
   if (!data) return NO_MEMORY();
@@ -145,23 +145,23 @@ static situ_status make_tensor(situ_type type, struct word word, uint32_t seed, 
   for (int64_t i = 0; i < n; i++) {
     seed = seed * 1664525u + 1013904223u;
     const double value =
-        given ? strtod(at + 1, &at) : choose(type, length < word.length ? rest : "", seed >> 12);
+        given ? strtod(at + 1, &at) : choose(type, length < token.length ? rest : "", seed >> 12);
     store(data, type, i, value);
   }
-  if (!given && length < word.length && !strncmp(rest, ":share", 6))
+  if (!given && length < token.length && !strncmp(rest, ":share", 6))
     share(data, type, shape.shape, seed);
   return situ_tensor_create(type, *shape.shape, data, out);
 }
 
 /* Making a sample */
 
-static situ_status read_attrs(struct sample *out, struct word text, situ_type type,
+static situ_status read_attrs(struct sample *out, struct token text, situ_type type,
                               struct arena *arena, struct attr_value *values) {
   const struct schema *schema = out->schema;
   const char *at = text.at, *end = text.at + text.length;
   if (type != SITU_NO_TYPE)
     values[schema->device_type_attr] = (struct attr_value){.kind = SITU_ATTR_TYPE, .type = type};
-  for (struct word w = next_word(&at, end); w.length; w = next_word(&at, end)) {
+  for (struct token w = next_token(&at, end); w.length; w = next_token(&at, end)) {
     if (!is_attr(w)) continue;
     const int i = attr_of(schema, w);
     if (i < 0) return INVALID("no attribute for '%.*s'", (int)w.length, w.at);
@@ -189,15 +189,15 @@ static void count_list(const struct sample *sample, int words, struct attr_value
 
 situ_status sample_make(const struct schema *schema, int number, situ_type type,
                         struct arena *arena, struct sample *out) {
-  const struct word text = find(schema, number);
+  const struct token text = find(schema, number);
   const char *end = text.at + text.length;
   struct attr_value values[SAMPLE_MOST] = {0};
-  struct word words[SAMPLE_MOST];
+  struct token words[SAMPLE_MOST];
   int n = 0;
   *out = (struct sample){.schema = schema};
   TRY(read_attrs(out, text, type, arena, values));
   const char *at = text.at;
-  for (struct word w = next_word(&at, end); w.length && n < SAMPLE_MOST; w = next_word(&at, end))
+  for (struct token w = next_token(&at, end); w.length && n < SAMPLE_MOST; w = next_token(&at, end))
     if (!is_attr(w)) words[n++] = w;
   count_list(out, n, values);
   for (; out->n_inputs < n; out->n_inputs++) {

@@ -11,7 +11,7 @@ static const char *skip_blanks(const char *text) {
   return text;
 }
 
-struct word signature_word(const char **text) {
+struct token signature_token(const char **text) {
   const char *at = skip_blanks(*text), *end = at;
   bool quoted = false;
   for (int depth = 0; *end && (depth > 0 || quoted || (*end != ' ' && *end != '\n')); end++) {
@@ -21,48 +21,48 @@ struct word signature_word(const char **text) {
     depth -= *end == '}' || *end == ']' || *end == ')';
   }
   *text = end;
-  return (struct word){at, (size_t)(end - at)};
+  return (struct token){at, (size_t)(end - at)};
 }
 
-static int count_words(const char *text) {
+static int count_tokens(const char *text) {
   int count = 0;
-  while (signature_word(&text).length) count++;
+  while (signature_token(&text).length) count++;
   return count;
 }
 
-static bool is(struct word word, const char *text) {
-  return strlen(text) == word.length && !memcmp(word.at, text, word.length);
+static bool is(struct token token, const char *text) {
+  return strlen(text) == token.length && !memcmp(token.at, text, token.length);
 }
 
-static char *copy(struct arena *arena, struct word word) {
-  return arena_strndup(arena, word.at, word.length);
+static char *copy(struct arena *arena, struct token token) {
+  return arena_strndup(arena, token.at, token.length);
 }
 
 /* Cuts "name:rest" in two; false without a colon or a name. */
-static bool cut(struct word word, struct word *name, struct word *rest) {
-  const char *colon = memchr(word.at, ':', word.length);
-  if (!colon || colon == word.at) return false;
-  *name = (struct word){word.at, (size_t)(colon - word.at)};
-  *rest = (struct word){colon + 1, word.length - name->length - 1};
+static bool cut(struct token token, struct token *name, struct token *rest) {
+  const char *colon = memchr(token.at, ':', token.length);
+  if (!colon || colon == token.at) return false;
+  *name = (struct token){token.at, (size_t)(colon - token.at)};
+  *rest = (struct token){colon + 1, token.length - name->length - 1};
   return rest->length;
 }
 
-static situ_type type_of(struct word word) {
+static situ_type type_of(struct token token) {
   char name[16];
-  if (word.length >= sizeof name) return SITU_NO_TYPE;
-  memcpy(name, word.at, word.length);
-  name[word.length] = 0;
+  if (token.length >= sizeof name) return SITU_NO_TYPE;
+  memcpy(name, token.at, token.length);
+  name[token.length] = 0;
   return situ_type_parse(name);
 }
 
-/* The types of "float double" as bits; 0 if a word is no type or there is none. */
-static uint32_t types_of(struct word set) {
+/* The types of "float double" as bits; 0 if a token is no type or there is none. */
+static uint32_t types_of(struct token set) {
   uint32_t bits = 0;
   const char *end = set.at + set.length;
   for (const char *at = skip_blanks(set.at); at < end; at = skip_blanks(at)) {
     size_t length = 0;
     while (at + length < end && at[length] != ' ' && at[length] != '\n') length++;
-    const situ_type type = type_of((struct word){at, length});
+    const situ_type type = type_of((struct token){at, length});
     if (type == SITU_NO_TYPE) return 0;
     bits |= 1u << type;
     at += length;
@@ -70,26 +70,26 @@ static uint32_t types_of(struct word set) {
   return bits;
 }
 
-static int find_attr(const struct schema *schema, struct word name) {
+static int find_attr(const struct schema *schema, struct token name) {
   for (int i = 0; i < schema->n_attrs; i++)
     if (is(name, schema->attrs[i].name)) return i;
   return -1;
 }
 
-static situ_status unreadable(const struct op_def *op, const char *what, struct word word) {
-  return INTERNAL("Op '%s': cannot read %s '%.*s'", op->name, what, (int)word.length, word.at);
+static situ_status unreadable(const struct op_def *op, const char *what, struct token token) {
+  return INTERNAL("Op '%s': cannot read %s '%.*s'", op->name, what, (int)token.length, token.at);
 }
 
 /* Attributes */
 
 /* Reads "{float double}", "{'SAME','VALID'}" or "list({float double})"; returns its length, 0 if
  * there is none. */
-static size_t read_set(struct word rest, struct arena *arena, situ_op_attr *out) {
+static size_t read_set(struct token rest, struct arena *arena, situ_op_attr *out) {
   static const char list[] = "list(";
   const size_t before = strncmp(rest.at, list, strlen(list)) ? 0 : strlen(list);
   const char *end = memchr(rest.at, '}', rest.length);
   if (rest.at[before] != '{' || !end || (before && end[1] != ')')) return 0;
-  const struct word set = {rest.at + before + 1, (size_t)(end - rest.at) - before - 1};
+  const struct token set = {rest.at + before + 1, (size_t)(end - rest.at) - before - 1};
   const bool quoted = memchr(set.at, '\'', set.length);
   if (quoted && before) return 0;
   out->kind = quoted ? SITU_ATTR_STRING : before ? SITU_ATTR_TYPES : SITU_ATTR_TYPE;
@@ -99,7 +99,7 @@ static size_t read_set(struct word rest, struct arena *arena, situ_op_attr *out)
 }
 
 /* Reads "int32" or "list(int32)"; returns its length, 0 if there is none. */
-static size_t read_narrow(struct word rest, situ_op_attr *out) {
+static size_t read_narrow(struct token rest, situ_op_attr *out) {
   static const char one[] = "int32", list[] = "list(int32)";
   const bool is_list = !strncmp(rest.at, list, strlen(list));
   if (!is_list && strncmp(rest.at, one, strlen(one)) != 0) return 0;
@@ -110,18 +110,18 @@ static size_t read_narrow(struct word rest, situ_op_attr *out) {
 }
 
 /* Reads the kind in front of *rest, with its set, and goes past it. */
-static bool read_kind(struct word *rest, struct arena *arena, situ_op_attr *out) {
-  static const char *const words[] = {
-#define WORD(name, word) word,
-      SITU_ATTR_KINDS(WORD)
-#undef WORD
+static bool read_kind(struct token *rest, struct arena *arena, situ_op_attr *out) {
+  static const char *const names[] = {
+#define KIND_NAME(name, text) text,
+      SITU_ATTR_KINDS(KIND_NAME)
+#undef KIND_NAME
   };
   size_t length = read_set(*rest, arena, out);
   if (rest->at[0] == '{' && !length) return false;
   if (!length) length = read_narrow(*rest, out);
-  for (size_t i = 0; !length && i < COUNT_OF(words); i++) {
-    if (strncmp(rest->at, words[i], strlen(words[i]))) continue;
-    length = strlen(words[i]);
+  for (size_t i = 0; !length && i < COUNT_OF(names); i++) {
+    if (strncmp(rest->at, names[i], strlen(names[i]))) continue;
+    length = strlen(names[i]);
     out->kind = (situ_attr_kind)(i + 1);
   }
   rest->at += length;
@@ -129,7 +129,7 @@ static bool read_kind(struct word *rest, struct arena *arena, situ_op_attr *out)
   return length;
 }
 
-static situ_status read_default(const struct op_def *op, struct word text, struct arena *arena,
+static situ_status read_default(const struct op_def *op, struct token text, struct arena *arena,
                                 situ_op_attr *out, struct attr_value *value) {
   if (!text.length) return NULL;
   if (*text.at != '=')
@@ -143,7 +143,7 @@ static situ_status read_default(const struct op_def *op, struct word text, struc
 }
 
 /* Reads ">=1" or "[4]" and goes past it; returns where ">=1" starts, or NULL. */
-static const char *read_bounds(struct word *rest, situ_op_attr *out) {
+static const char *read_bounds(struct token *rest, situ_op_attr *out) {
   const bool is_minimum = rest->length > 2 && !memcmp(rest->at, ">=", 2);
   if (!is_minimum && (!rest->length || *rest->at != '[')) return NULL;
   const char *start = rest->at;
@@ -161,7 +161,7 @@ static const char *read_bounds(struct word *rest, situ_op_attr *out) {
 }
 
 /* The type of an attribute as catalogs show it: "int>=1" for "int32>=1". */
-static const char *type_text(struct arena *arena, struct word kind, const char *bounds,
+static const char *type_text(struct arena *arena, struct token kind, const char *bounds,
                              const char *end) {
   static const char narrow[] = "int32";
   const char *at = kind.length < strlen(narrow) ? NULL : kind.at;
@@ -174,15 +174,15 @@ static const char *type_text(struct arena *arena, struct word kind, const char *
   return arena_strndup(arena, text, strlen(text));
 }
 
-static situ_status read_attr(const struct op_def *op, struct word word, struct arena *arena,
+static situ_status read_attr(const struct op_def *op, struct token token, struct arena *arena,
                              situ_op_attr *out, struct attr_value *value) {
-  struct word name, rest;
+  struct token name, rest;
   out->types = UINT32_MAX;
   out->minimum = INT64_MIN;
   out->max_length = out->maximum = INT64_MAX;
-  if (!cut(word, &name, &rest)) return unreadable(op, "attribute", word);
-  struct word type = rest;
-  if (!read_kind(&rest, arena, out)) return unreadable(op, "attribute", word);
+  if (!cut(token, &name, &rest)) return unreadable(op, "attribute", token);
+  struct token type = rest;
+  if (!read_kind(&rest, arena, out)) return unreadable(op, "attribute", token);
   type.length -= rest.length;
   const char *bounds = read_bounds(&rest, out);
   out->type = type_text(arena, type, bounds, rest.at);
@@ -192,12 +192,12 @@ static situ_status read_attr(const struct op_def *op, struct word word, struct a
 
 static situ_status read_attrs(const struct op_def *op, struct arena *arena, struct schema *out) {
   const char *text = op->attrs ? op->attrs : "";
-  out->n_attrs = count_words(text);
+  out->n_attrs = count_tokens(text);
   out->attrs = ARENA_ARRAY(arena, situ_op_attr, out->n_attrs);
   out->defaults = ARENA_ARRAY(arena, struct attr_value, out->n_attrs);
   if (!out->attrs || !out->defaults) return NO_MEMORY();
   for (int i = 0; i < out->n_attrs; i++)
-    TRY(read_attr(op, signature_word(&text), arena, &out->attrs[i], &out->defaults[i]));
+    TRY(read_attr(op, signature_token(&text), arena, &out->attrs[i], &out->defaults[i]));
   out->device_type_attr = -1;
   for (int i = out->n_attrs - 1; i >= 0; i--)
     if (out->attrs[i].kind == SITU_ATTR_TYPE) out->device_type_attr = i;
@@ -207,7 +207,7 @@ static situ_status read_attrs(const struct op_def *op, struct arena *arena, stru
 /* Ports */
 
 /* Reads the type of a port after "&", "@" or "N*"; a list has a number or a list of types. */
-static bool read_type(struct word text, const struct schema *schema, situ_op_port *out) {
+static bool read_type(struct token text, const struct schema *schema, situ_op_port *out) {
   const int attr = find_attr(schema, text);
   const situ_attr_kind kind = attr >= 0 ? schema->attrs[attr].kind : SITU_ATTR_NONE;
   out->type = out->is_handle ? SITU_RESOURCE : attr < 0 ? type_of(text) : SITU_NO_TYPE;
@@ -223,24 +223,24 @@ static bool read_type(struct word text, const struct schema *schema, situ_op_por
 }
 
 /* Cuts the shape off "T[n,4]" and returns it; its length is 0 if there is none. */
-static struct word cut_shape(struct word *type) {
+static struct token cut_shape(struct token *type) {
   const char *open = memchr(type->at, '[', type->length);
   const size_t length = open ? (size_t)(open - type->at) : type->length;
-  const struct word shape = {type->at + length, type->length - length};
+  const struct token shape = {type->at + length, type->length - length};
   type->length = length;
   return shape;
 }
 
-static bool read_port(struct word word, struct arena *arena, const struct schema *schema,
-                      situ_op_port *out, struct word *shape) {
-  struct word name, rest;
+static bool read_port(struct token token, struct arena *arena, const struct schema *schema,
+                      situ_op_port *out, struct token *shape) {
+  struct token name, rest;
   out->type_attr = out->number_attr = out->handle_attr = -1;
-  if (!cut(word, &name, &rest)) return false;
+  if (!cut(token, &name, &rest)) return false;
   out->name = copy(arena, name);
   const char *star = memchr(rest.at, '*', rest.length);
   out->is_list = star;
   if (star) {
-    out->number_attr = find_attr(schema, (struct word){rest.at, (size_t)(star - rest.at)});
+    out->number_attr = find_attr(schema, (struct token){rest.at, (size_t)(star - rest.at)});
     if (out->number_attr < 0 || schema->attrs[out->number_attr].kind != SITU_ATTR_INT) return false;
     rest.length -= (size_t)(star + 1 - rest.at);
     rest.at = star + 1;
@@ -258,17 +258,18 @@ static situ_status read_ports(const struct op_def *op, const char *text, struct 
                               struct port_shape **shapes) {
   struct port_symbols symbols = {0};
   if (!text) text = "";
-  *count = count_words(text);
+  *count = count_tokens(text);
   *ports = ARENA_ARRAY(arena, situ_op_port, *count);
   *shapes = ARENA_ARRAY(arena, struct port_shape, *count);
   if (!*ports || !*shapes) return NO_MEMORY();
   for (int i = 0; i < *count; i++) {
-    const struct word word = signature_word(&text);
-    struct word shape;
-    if (!read_port(word, arena, schema, &(*ports)[i], &shape)) return unreadable(op, "port", word);
+    const struct token token = signature_token(&text);
+    struct token shape;
+    if (!read_port(token, arena, schema, &(*ports)[i], &shape))
+      return unreadable(op, "port", token);
     if (shape.length &&
         !port_shape_parse(shape.at, shape.length, schema, &symbols, arena, &(*shapes)[i]))
-      return unreadable(op, "shape of port", word);
+      return unreadable(op, "shape of port", token);
   }
   return NULL;
 }
@@ -289,11 +290,11 @@ static situ_status read_all_ports(const struct op_def *op, struct arena *arena,
 
 static situ_status read_host(const struct op_def *op, struct schema *out) {
   const char *text = op->host ? op->host : "";
-  for (struct word word = signature_word(&text); word.length; word = signature_word(&text)) {
+  for (struct token token = signature_token(&text); token.length; token = signature_token(&text)) {
     int i = 0;
-    while (i < out->n_inputs && !is(word, out->inputs[i].name)) i++;
+    while (i < out->n_inputs && !is(token, out->inputs[i].name)) i++;
     if (i == out->n_inputs)
-      return INTERNAL("HostMemory args '%.*s' not found in OpDef: %s", (int)word.length, word.at,
+      return INTERNAL("HostMemory args '%.*s' not found in OpDef: %s", (int)token.length, token.at,
                       op->name);
     out->inputs[i].is_host = true;
   }
@@ -323,15 +324,15 @@ static void mark_handles(struct schema *out) {
 static situ_status read_devices(const struct op_def *op, struct arena *arena, struct schema *out) {
   const char *text = op->devices ? op->devices : "";
   int count = 0;
-  for (struct word word = signature_word(&text); word.length; word = signature_word(&text)) {
-    const char *open = memchr(word.at, '(', word.length);
-    const bool preferred = word.length && word.at[word.length - 1] == '*';
-    const size_t name = open ? (size_t)(open - word.at) : word.length - preferred;
+  for (struct token token = signature_token(&text); token.length; token = signature_token(&text)) {
+    const char *open = memchr(token.at, '(', token.length);
+    const bool preferred = token.length && token.at[token.length - 1] == '*';
+    const size_t name = open ? (size_t)(open - token.at) : token.length - preferred;
     uint32_t types = UINT32_MAX;
-    if (open) types = types_of((struct word){open + 1, word.length - name - 2});
+    if (open) types = types_of((struct token){open + 1, token.length - name - 2});
     if (!types || !name || count == MAX_KINDS - 1 || (open && out->device_type_attr < 0))
       return INTERNAL("Op '%s': cannot read devices '%s'", op->name, op->devices);
-    out->kinds[count] = arena_strndup(arena, word.at, name);
+    out->kinds[count] = arena_strndup(arena, token.at, name);
     out->kind_priority[count] = preferred;
     out->kind_types[count++] = types;
   }

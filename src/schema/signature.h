@@ -6,14 +6,14 @@
 #include "schema/schema.h"
 
 /* A part of a text. */
-struct word {
+struct token {
   const char *at;
   size_t length;
 };
 
-/* The next word of *text, up to a blank outside of braces, brackets and quotes; advances *text. A
+/* The next token of *text, up to a blank outside of braces, brackets and quotes; advances *text. A
  * length of 0: there is none. */
-struct word signature_word(const char **text);
+struct token signature_token(const char **text);
 
 /* Parses an op definition into `out`; allocates from the arena. */
 situ_status signature_parse(const struct op_def *op, struct arena *arena,

@@ -82,17 +82,17 @@ situ_type situ_type_parse(const char *name) {
 }
 
 static const char *unsupported(int64_t number, const char *text) {
-#define UNSUPPORTED_NAME(name, number_, word) \
-  if (number == (number_) || (text && !strcmp(text, "DT_" #name))) return word;
+#define UNSUPPORTED_NAME(name, number_, tf_name) \
+  if (number == (number_) || (text && !strcmp(text, "DT_" #name))) return tf_name;
   UNSUPPORTED_TYPES(UNSUPPORTED_NAME)
 #undef UNSUPPORTED_NAME
   return NULL;
 }
 
 const char *type_error(int64_t number, const char *name, char out[TYPE_ERROR_TEXT]) {
-  const char *word = unsupported(number, name);
-  if (word)
-    snprintf(out, TYPE_ERROR_TEXT, "%s is not supported by situ yet", word);
+  const char *tf_name = unsupported(number, name);
+  if (tf_name)
+    snprintf(out, TYPE_ERROR_TEXT, "%s is not supported by situ yet", tf_name);
   else if (name)
     snprintf(out, TYPE_ERROR_TEXT, "unknown element type %.40s", name);
   else

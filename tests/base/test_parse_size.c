@@ -81,18 +81,18 @@ static void too_much_is_an_error(void **state) {
 
 static void assert_rate(const char *text, double rate) {
   double out = 0;
-  size_t place = 0;
-  situ_status s = parse_rate_n(text, strlen(text), &out, &place);
+  size_t position = 0;
+  situ_status s = parse_rate_n(text, strlen(text), &out, &position);
   if (s) fail_msg("'%s': %s", text, situ_status_message(s));
   if (out != rate) fail_msg("'%s' is %.17g", text, out);
 }
 
 static void assert_no_rate(const char *text, size_t where) {
   double out = 7;
-  size_t place = 99;
-  situ_status s = parse_rate_n(text, strlen(text), &out, &place);
+  size_t position = 99;
+  situ_status s = parse_rate_n(text, strlen(text), &out, &position);
   assert_int_equal(situ_status_code(s), SITU_INVALID_ARGUMENT);
-  assert_int_equal(place, where);
+  assert_int_equal(position, where);
   assert_true(out == 7);
   situ_status_release(s);
 }

@@ -247,7 +247,7 @@ class Graphs(unittest.TestCase):
     def test_explain(self):
         done = run("explain", "-", "--gpus", "4", "--feed", "x=2x3", stdin=saved())
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assertRegex(done.stdout, r"(?m)^  y +MatMul +/device:GPU:2 +/device:GPU:2 +asked for ")
+        self.assertRegex(done.stdout, r"(?m)^  y +MatMul +/device:GPU:2 +/device:GPU:2 +requested ")
         self.assertRegex(done.stdout, r"(?m)^  y +/device:GPU:2 +/device:CPU:0 +16B +every run$")
         self.assertRegex(done.stdout, r"(?m)^  /device:CPU:0 +\d+ +1$")
 

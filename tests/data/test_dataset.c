@@ -211,7 +211,7 @@ static void test_errors_come_once(void **state) {
   situ_dataset_release(dataset);
 }
 
-static void test_wrong_recipes(void **state) {
+static void test_wrong_specs(void **state) {
   (void)state;
   situ_dataset *out = NULL, *numbers_ = range(3);
   FAILS(situ_dataset_create("Maps", NULL, &out), SITU_INVALID_ARGUMENT, "Unknown kind");
@@ -258,7 +258,7 @@ int main(void) {
       cmocka_unit_test(test_iterators_share_what_is_kept),
       cmocka_unit_test(test_nothing_is_left_when_an_iterator_goes_early),
       cmocka_unit_test(test_errors_come_once),
-      cmocka_unit_test(test_wrong_recipes),
+      cmocka_unit_test(test_wrong_specs),
       cmocka_unit_test(test_arguments),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -69,7 +69,7 @@ static void the_error_names_the_tensor(void **state) {
   assert_string_equal(
       situ_status_message(status),
       "OOM when allocating tensor with shape[512,512] and type float in host memory\n"
-      "  asked for: 1.00MiB by MatMul_1\n"
+      "  requested: 1.00MiB by MatMul_1\n"
       "  limit: 512.0KiB (SITU_HOST_MEMORY), in use: 0B\n"
       "  to change: raise SITU_HOST_MEMORY, or use a smaller batch");
   situ_status_release(status);

@@ -108,8 +108,8 @@ static void asked_for(void **state) {
   situ_device_pop(f.graph);
   const situ_value c = sum(&f, a, b);
   place(&f);
-  assert_placed(&f, a, "CPU:0", "asked for '/cpu:0'");
-  assert_placed(&f, b, "GPU:2", "asked for '/gpu:2'");
+  assert_placed(&f, a, "CPU:0", "requested '/cpu:0'");
+  assert_placed(&f, b, "GPU:2", "requested '/gpu:2'");
   assert_placed(&f, c, "GPU:0", "GPU has priority over CPU and has a kernel for float");
   end(&f);
 }
@@ -150,9 +150,8 @@ static void missing_device(void **state) {
       "There is no such device. Devices: /job:localhost/replica:0/task:0/device:CPU:0, "
       "/job:localhost/replica:0/task:0/device:GPU:0\n"
       "The nearest one is /device:GPU:0\n"
-      "2 other nodes ask for the same: a, Add\n"
-      "Ask for a device that exists, or turn on allow_soft_placement to let such nodes go to "
-      "another one.");
+      "2 other nodes request the same device: a, Add\n"
+      "Request an existing device, or set allow_soft_placement to use another one.");
   assert_null(f.placement.device);
   situ_status_release(s);
   end(&f);
@@ -191,11 +190,11 @@ static void soft(void **state) {
   situ_device_pop(f.graph);
   place(&f);
   assert_placed(&f, a, "GPU:0",
-                "asked for '/gpu:2', which does not exist; soft placement chose another one");
+                "requested '/gpu:2', which does not exist; soft placement chose another one");
   assert_placed(&f, text, "CPU:0",
-                "asked for '/gpu:2', which does not exist; soft placement chose another one");
+                "requested '/gpu:2', which does not exist; soft placement chose another one");
   assert_placed(&f, other, "CPU:0",
-                "asked for '/gpu:0', where there is no kernel for string; soft placement chose "
+                "requested '/gpu:0', where there is no kernel for string; soft placement chose "
                 "another one");
   assert_non_null(strstr(f.placement.warning, "moved 3 nodes"));
   end(&f);
@@ -215,7 +214,7 @@ static void state_stays(void **state) {
   f.options.n_previous = 2;
   const situ_value later = situ_emit(f.graph, "RandomUniform", NULL, &shape, 1, &type, 1);
   place(&f);
-  assert_placed(&f, random, "GPU:1", "has state and stays where it was");
+  assert_placed(&f, random, "GPU:1", "is stateful and keeps its previous device");
   assert_placed(&f, later, "GPU:0", "GPU has priority over CPU and has a kernel for float");
   end(&f);
 }

@@ -52,8 +52,8 @@ static void missing_device(void **state) {
                 "specification '/gpu:2'\n\t [[Node: b = Const[]()]]\n",
                 "Devices: /job:localhost/replica:0/task:0/device:CPU:0, "
                 "/job:localhost/replica:0/task:0/device:GPU:0\n",
-                "The nearest one is /device:GPU:0\n", "2 other nodes ask for the same: a, MatMul\n",
-                "allow_soft_placement", NULL);
+                "The nearest one is /device:GPU:0\n",
+                "2 other nodes request the same device: a, MatMul\n", "allow_soft_placement", NULL);
   p.problem.reference = true; /* names the preferred node: generators have the lowest rank */
   problem_fails(&p, SITU_INVALID_ARGUMENT,
                 "Cannot assign a device for operation MatMul: {{node MatMul}} was explicitly "

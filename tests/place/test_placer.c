@@ -282,11 +282,11 @@ static void soft_placement_moves(void **state) {
   assert_int_equal(p.result.reasons[text].soft_cause, SOFT_NO_KERNEL);
   assert_string_equal(p.result.warning,
                       "Soft placement moved 3 nodes:\n"
-                      "  a: asked for '/gpu:2', which does not exist; now on "
+                      "  a: requested '/gpu:2', which does not exist; now on "
                       "/job:localhost/replica:0/task:0/device:GPU:0\n"
-                      "  b: asked for '/gpu:3', which does not exist; now on "
+                      "  b: requested '/gpu:3', which does not exist; now on "
                       "/job:localhost/replica:0/task:0/device:GPU:0\n"
-                      "  text: asked for '/gpu:0', where there is no kernel; now on "
+                      "  text: requested '/gpu:0', where there is no kernel; now on "
                       "/job:localhost/replica:0/task:0/device:CPU:0");
   problem_end(&p);
 }

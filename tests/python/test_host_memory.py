@@ -32,7 +32,7 @@ SESSION = """
 def test_eager(python):
     result = python(EAGER, SITU_HOST_MEMORY="64MiB")
     assert result.out.startswith("True OOM when allocating tensor with shape[1024,1024] and type")
-    assert "asked for: 4.00MiB by MatMul\n  limit: 64.00MiB (SITU_HOST_MEMORY)" in result.out
+    assert "requested: 4.00MiB by MatMul\n  limit: 64.00MiB (SITU_HOST_MEMORY)" in result.out
     assert "raise SITU_HOST_MEMORY" in result.out and result.out.endswith("1024.0\n"), result.err
 
 
@@ -56,7 +56,7 @@ def test_the_length_of_a_list(python):
         """,
         SITU_HOST_MEMORY="1GiB",
     )
-    assert "asked for: 16.00GiB" in result.out and result.out.endswith("1000\n"), result.err
+    assert "requested: 16.00GiB" in result.out and result.out.endswith("1000\n"), result.err
 
 
 def test_a_value_that_is_no_size(python):

@@ -20,7 +20,7 @@ def test_the_shape_is_the_one_that_was_asked_for():
     assert _run(doubled, {x: np.ones((1, 3))}).tolist() == [[2, 2, 2]]
     with pytest.raises(ValueError, match="Cannot feed value of shape"):
         _run(doubled, {x: np.ones((1, 2))})
-    with pytest.raises(ValueError, match=r"shape \[4,3\], but \[5,\?\] was asked for"):
+    with pytest.raises(ValueError, match=r"shape \[4,3\], but \[5,\?\] was requested"):
         tf.placeholder_with_default(np.zeros((4, 3), "f"), [5, None])
     assert tf.placeholder_with_default(np.zeros((4, 3), "f"), None).shape.ndims is None
 

@@ -35,7 +35,7 @@ static situ_status default_shape(struct call *call) {
   char a[SHAPE_STRING_SIZE], b[SHAPE_STRING_SIZE];
   TRY(shape_check(declared));
   if (!shape_compatible(declared, have))
-    return INVALID("The default has the shape %s, but %s was asked for", shape_print(have, a),
+    return INVALID("The default has the shape %s, but %s was requested", shape_print(have, a),
                    shape_print(declared, b));
   call->out[0].shape = call->building ? *declared : *have;
   return NULL;

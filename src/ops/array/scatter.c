@@ -369,24 +369,24 @@ static void tensor_scatter_extreme_grad(struct gradient *g) {
   g->dx[2] = OP(g, "Mul", gather(g, share, g->in[1]), given);
 }
 
-#define TENSOR_SCATTER(NAME, word, types, devices_, python_, text, ...)                         \
-  {                                                                                             \
-    .name = "TensorScatter" #NAME, .inputs = "tensor:T indices:Tindices updates:T",             \
-    .outputs = "output:T", .attrs = "T:{" types "} Tindices:{int16 int32 int64}=int32" POLICY,  \
-    .python = python_, .doc = text,                                                             \
-    .args =                                                                                     \
-        "tensor: Tensor to copy.\nindices: Index tuples in the last dimension.\nupdates: "      \
-        "Elements or slices, one per index tuple.",                                             \
-    .samples =                                                                                  \
-        "[5] [3,1]=4,0,4 [3]; [4,3] [2,2]=1,2,3,0 [2]; "                                        \
-        "Tindices=int64 [4,3] [2,1]=3,1 [2,3]; [2,2] [0,1]= [0,2]; "                            \
-        "bad_indices_policy='IGNORE' [5] [4,1]=4,0,-1,5 [4]",                                   \
-    .devices = devices_, .shape = tensor_scatter_shape, .record = record_tensor_scatter_##word, \
-    __VA_ARGS__                                                                                 \
+#define TENSOR_SCATTER(NAME, suffix, types, devices_, python_, text, ...)                         \
+  {                                                                                               \
+    .name = "TensorScatter" #NAME, .inputs = "tensor:T indices:Tindices updates:T",               \
+    .outputs = "output:T", .attrs = "T:{" types "} Tindices:{int16 int32 int64}=int32" POLICY,    \
+    .python = python_, .doc = text,                                                               \
+    .args =                                                                                       \
+        "tensor: Tensor to copy.\nindices: Index tuples in the last dimension.\nupdates: "        \
+        "Elements or slices, one per index tuple.",                                               \
+    .samples =                                                                                    \
+        "[5] [3,1]=4,0,4 [3]; [4,3] [2,2]=1,2,3,0 [2]; "                                          \
+        "Tindices=int64 [4,3] [2,1]=3,1 [2,3]; [2,2] [0,1]= [0,2]; "                              \
+        "bad_indices_policy='IGNORE' [5] [4,1]=4,0,-1,5 [4]",                                     \
+    .devices = devices_, .shape = tensor_scatter_shape, .record = record_tensor_scatter_##suffix, \
+    __VA_ARGS__                                                                                   \
   }
 
 /* Two ops for each update: on a reference, which the op returns, and on a handle. */
-#define SCATTER(NAME, word, types, lock, text)                                                   \
+#define SCATTER(NAME, suffix, types, lock, text)                                                 \
   {.name = "Scatter" #NAME,                                                                      \
    .inputs = "ref:&T indices:Tindices updates:T",                                                \
    .outputs = "output_ref:&T",                                                                   \
@@ -395,15 +395,15 @@ static void tensor_scatter_extreme_grad(struct gradient *g) {
    .devices = EVERYWHERE,                                                                        \
    .flags = OP_STATEFUL | OP_UPDATES,                                                            \
    .shape = scatter_shape,                                                                       \
-   .record = record_scatter_##word},                                                             \
+   .record = record_scatter_##suffix},                                                           \
   {                                                                                              \
     .name = "ResourceScatter" #NAME, .inputs = "resource:@dtype indices:Tindices updates:dtype", \
     .attrs = "dtype:{" types "} Tindices:{int32 int64}",                                         \
     .doc = text " slices of a variable along its first dimension.", .devices = EVERYWHERE,       \
-    .flags = OP_STATEFUL | OP_UPDATES, .shape = scatter_shape, .record = record_scatter_##word   \
+    .flags = OP_STATEFUL | OP_UPDATES, .shape = scatter_shape, .record = record_scatter_##suffix \
   }
 
-#define SCATTER_ND(NAME, word, types, lock, text)                                                  \
+#define SCATTER_ND(NAME, suffix, types, lock, text)                                                \
   {.name = "ScatterNd" #NAME,                                                                      \
    .inputs = "ref:&T indices:Tindices updates:T",                                                  \
    .outputs = "output_ref:&T",                                                                     \
@@ -415,7 +415,7 @@ static void tensor_scatter_extreme_grad(struct gradient *g) {
    .devices = EVERYWHERE,                                                                          \
    .flags = OP_STATEFUL | OP_UPDATES,                                                              \
    .shape = tensor_scatter_shape,                                                                  \
-   .record = record_nd_##word},                                                                    \
+   .record = record_nd_##suffix},                                                                  \
   {                                                                                                \
     .name = "ResourceScatterNd" #NAME, .inputs = "ref:@T indices:Tindices updates:T",              \
     .attrs = "T:{" types "} Tindices:{int32 int64}=int32 use_locking:bool=true" POLICY,            \
@@ -424,7 +424,7 @@ static void tensor_scatter_extreme_grad(struct gradient *g) {
         "indices: Index tuples in the last dimension.\nupdates: Elements or slices, one per "      \
         "index tuple.",                                                                            \
     .devices = EVERYWHERE, .flags = OP_STATEFUL | OP_UPDATES, .shape = tensor_scatter_shape,       \
-    .record = record_nd_##word                                                                     \
+    .record = record_nd_##suffix                                                                   \
   }
 
 #define LINEAR TYPE_NAMES_NUMBER " complex64 complex128"

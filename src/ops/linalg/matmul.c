@@ -64,16 +64,16 @@ static situ_status multiply_all(situ_type type, host_kernel *part, const union a
 
 #define PRODUCT_TYPES(X) \
   X(FLOAT, float) X(DOUBLE, double) X(HALF, half) X(INT32, int32) X(INT64, int64)
-#define PRODUCT_KERNEL(TYPE, word)                                                        \
-  static situ_status multiply_##word(const union arg *args, int64_t begin, int64_t end) { \
-    return multiply(SITU_##TYPE, (const struct product *)args, begin, end);               \
-  }                                                                                       \
-  static situ_status matmul_##word(const union arg *args, int64_t begin, int64_t end) {   \
-    (void)begin;                                                                          \
-    (void)end;                                                                            \
-    return multiply_all(SITU_##TYPE, multiply_##word, args);                              \
+#define PRODUCT_KERNEL(TYPE, suffix)                                                        \
+  static situ_status multiply_##suffix(const union arg *args, int64_t begin, int64_t end) { \
+    return multiply(SITU_##TYPE, (const struct product *)args, begin, end);                 \
+  }                                                                                         \
+  static situ_status matmul_##suffix(const union arg *args, int64_t begin, int64_t end) {   \
+    (void)begin;                                                                            \
+    (void)end;                                                                              \
+    return multiply_all(SITU_##TYPE, multiply_##suffix, args);                              \
   }
-#define PRODUCT_ENTRY(TYPE, word) [SITU_##TYPE] = matmul_##word,
+#define PRODUCT_ENTRY(TYPE, suffix) [SITU_##TYPE] = matmul_##suffix,
 PRODUCT_TYPES(PRODUCT_KERNEL)
 static const struct kernel matmul_kernel = {
     .name = "matmul", .file = "ops/linalg/matmul.cl", .host = {PRODUCT_TYPES(PRODUCT_ENTRY)}};

@@ -45,7 +45,7 @@ static const struct kernel part_kernel = {
 
 /* By the type of the result. */
 static const struct kernel *const kernels[MAX_TYPES] = {
-#define TO(name, TYPE, word) [SITU_##TYPE] = &name##_##word##_kernel,
+#define TO(name, TYPE, suffix) [SITU_##TYPE] = &name##_##suffix##_kernel,
     TYPES_ANY(TO, cast)
 #undef TO
 };

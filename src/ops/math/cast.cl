@@ -18,8 +18,8 @@
 #define unsigned_of(x) (x)
 #endif
 
-#define CAST(word, D, f)                                   \
-  KERNEL(cast_##word, IN(T, x_), OUT(D, y_), SIZE(n)) {    \
+#define CAST(suffix, D, f)                                   \
+  KERNEL(cast_##suffix, IN(T, x_), OUT(D, y_), SIZE(n)) {    \
     EACH(i, n);                                            \
     const C x = (C)x_[i];                                  \
     y_[i] = (D)(f);                                        \

@@ -115,7 +115,7 @@ static void cumlogsumexp_grad(struct gradient *g) {
   g->dx[0] = OP(g, "Sub", exp_sums(g, g->dy[0]), exp_sums(g, negative));
 }
 
-#define CUMULATIVE_OP_DEF(NAME, word, types, text)                                             \
+#define CUMULATIVE_OP_DEF(NAME, suffix, types, text)                                           \
   {                                                                                            \
     .name = #NAME, .inputs = "x:T axis:Tidx", .outputs = "out:T",                              \
     .attrs = "exclusive:bool=false reverse:bool=false T:{" types "} Tidx:{int32 int64}=int32", \
@@ -129,8 +129,8 @@ static void cumlogsumexp_grad(struct gradient *g) {
     .samples =                                                                                 \
         "[5] []=0; [2,3,2] []=1; exclusive=true [2,4] []=-1; reverse=true [2,4] []=1; "        \
         "exclusive=true reverse=true Tidx=int64 [3,2] []=0; [0,3] []=0",                       \
-    .host = "axis", .devices = EVERYWHERE, .shape = scan_shape, .record = record_##word,       \
-    .grad = word##_grad                                                                        \
+    .host = "axis", .devices = EVERYWHERE, .shape = scan_shape, .record = record_##suffix,     \
+    .grad = suffix##_grad                                                                      \
   }
 
 static const struct op_def op_defs[] = {

@@ -478,23 +478,23 @@ static void prod_grad(struct gradient *g) {
 }
 
 /* Every reduction has the same inputs and samples. */
-#define REDUCTION(NAME, word, input_, type_attr, devices_, grad_, text)                  \
-  {                                                                                      \
-    .name = #NAME, .inputs = "input:" input_ " reduction_indices:Tidx",                  \
-    .outputs = "output:" input_,                                                         \
-    .attrs = "keep_dims:bool=false " type_attr "Tidx:{int32 int64}=int32",               \
-    .python = "reduce_" #word " math.reduce_" #word, .doc = text " over dimensions.",    \
-    .args =                                                                              \
-        "input: Tensor to reduce.\n"                                                     \
-        "reduction_indices: Dimensions to reduce; negative values count from the end.\n" \
-        "keep_dims: Keep the reduced dimensions with size 1.",                           \
-    .samples =                                                                           \
-        "[3,4] [1]=0; [3,4] [1]=1; [3,4] [2]=0,1; [3,4] []=-1; keep_dims=true [2,3,4] "  \
-        "[1]=1; Tidx=int64 [2,3,4] [2]=0,2; [2,3,4,2] [2]=1,-1; [5] [0]=; [0,3] [1]=1; " \
-        "[] [0]=; [7,300] [1]=0; [3,70] [1]=1; keep_dims=true [2,1,3] [3]=0,1,2; "       \
-        "[2,40,3] [1]=1",                                                                \
-    .host = "reduction_indices", .devices = devices_, .shape = reduce_shape,             \
-    .record = record_##word, .grad = grad_                                               \
+#define REDUCTION(NAME, suffix, input_, type_attr, devices_, grad_, text)                 \
+  {                                                                                       \
+    .name = #NAME, .inputs = "input:" input_ " reduction_indices:Tidx",                   \
+    .outputs = "output:" input_,                                                          \
+    .attrs = "keep_dims:bool=false " type_attr "Tidx:{int32 int64}=int32",                \
+    .python = "reduce_" #suffix " math.reduce_" #suffix, .doc = text " over dimensions.", \
+    .args =                                                                               \
+        "input: Tensor to reduce.\n"                                                      \
+        "reduction_indices: Dimensions to reduce; negative values count from the end.\n"  \
+        "keep_dims: Keep the reduced dimensions with size 1.",                            \
+    .samples =                                                                            \
+        "[3,4] [1]=0; [3,4] [1]=1; [3,4] [2]=0,1; [3,4] []=-1; keep_dims=true [2,3,4] "   \
+        "[1]=1; Tidx=int64 [2,3,4] [2]=0,2; [2,3,4,2] [2]=1,-1; [5] [0]=; [0,3] [1]=1; "  \
+        "[] [0]=; [7,300] [1]=0; [3,70] [1]=1; keep_dims=true [2,1,3] [3]=0,1,2; "        \
+        "[2,40,3] [1]=1",                                                                 \
+    .host = "reduction_indices", .devices = devices_, .shape = reduce_shape,              \
+    .record = record_##suffix, .grad = grad_                                              \
   }
 #define NUMBERS "T:{" TYPE_NAMES_NUMBER "} "
 #define NUMBERS_COMPLEX "T:{" TYPE_NAMES_NUMBER_COMPLEX "} "

@@ -12,7 +12,7 @@
  * x has [outer][length][inner] elements, y [outer][pieces][inner]: each element of y is the result
  * of a piece of the middle dimension, `piece` elements long (the last one may be shorter), divided
  * by `divisor` unless that is negative. Item i makes element i of y; on a GPU it has lanes. */
-#define REDUCE_NAME(word) JOIN(JOIN(REDUCER, word), T_NAME)
+#define REDUCE_NAME(suffix) JOIN(JOIN(REDUCER, suffix), T_NAME)
 #define REDUCE_PLAIN(name, type) JOIN(name, type)
 
 #ifndef SITU_HOST

@@ -136,19 +136,19 @@ static void extreme_grad(struct gradient *g) {
   "[5] [5]=0,1,0,-1,2 []=3; Tindices=int64 [2,2,3] [2,2]=1,1,0,1 []=2; T=float [0,2] [0]= []=2; " \
   "T=int32 [4,3] [4]=3,0,0,3 []=5"
 
-#define UNSORTED(NAME, word, types, grad_, text)                                                  \
+#define UNSORTED(NAME, suffix, types, grad_, text)                                                \
   {                                                                                               \
     .name = "UnsortedSegment" #NAME,                                                              \
     .inputs = "data:T segment_ids:Tindices num_segments:Tnumsegments[]", .outputs = "output:T",   \
     .attrs = "T:{" types "} Tindices:{int16 int32 int64}=int32 Tnumsegments:{int32 int64}=int32", \
-    .python = "math.unsorted_segment_" #word " unsorted_segment_" #word,                          \
+    .python = "math.unsorted_segment_" #suffix " unsorted_segment_" #suffix,                      \
     .doc = text " of the elements of each segment; segments need not be sorted.",                 \
     .args =                                                                                       \
         "data: Tensor whose shape begins with the shape of segment_ids.\n"                        \
         "segment_ids: Segment of each slice of data; slices with a negative one are ignored.\n"   \
         "num_segments: Number of segments, a scalar, the first dimension of the result.",         \
     .samples = UNSORTED_SAMPLES, .host = "num_segments", .devices = EVERYWHERE,                   \
-    .shape = unsorted_shape, .record = record_unsorted_##word, grad_                              \
+    .shape = unsorted_shape, .record = record_unsorted_##suffix, grad_                            \
   }
 
 static const struct op_def op_defs[] = {

@@ -339,13 +339,14 @@ SPARSE_GRADS(sqrt_n, "SqrtN", BY_ROOT)
   "segment_ids: Segment of each row, a vector. Must be sorted; empty " \
   "segments have the result "
 
-#define SORTED(NAME, word, types, empty, text)                                                     \
-  {                                                                                                \
-    .name = "Segment" NAME, .inputs = "data:T[?,...] segment_ids:Tindices[?]",                     \
-    .outputs = "output:T", .attrs = "T:{" types "} Tindices:{int32 int64}",                        \
-    .python = "math.segment_" #word " segment_" #word,                                             \
-    .doc = text " of the rows of each segment.", .args = SEGMENT_ARGS empty ".",                   \
-    .devices = EVERYWHERE, .shape = segments_shape, .grad = word##_grad, .compute = compute_##word \
+#define SORTED(NAME, suffix, types, empty, text)                                 \
+  {                                                                              \
+    .name = "Segment" NAME, .inputs = "data:T[?,...] segment_ids:Tindices[?]",   \
+    .outputs = "output:T", .attrs = "T:{" types "} Tindices:{int32 int64}",      \
+    .python = "math.segment_" #suffix " segment_" #suffix,                       \
+    .doc = text " of the rows of each segment.", .args = SEGMENT_ARGS empty ".", \
+    .devices = EVERYWHERE, .shape = segments_shape, .grad = suffix##_grad,       \
+    .compute = compute_##suffix                                                  \
   }
 
 #define min_grad extreme_grad
@@ -359,7 +360,7 @@ SPARSE_GRADS(sqrt_n, "SqrtN", BY_ROOT)
   "segment_ids: Segment of each of them. Must be sorted; empty segments have the result 0.\n" \
   "sparse_gradient: Whether the gradient of data is IndexedSlices."
 
-#define SPARSE(NAME, word, types, text)                                                       \
+#define SPARSE(NAME, suffix, types, text)                                                     \
   {.name = "SparseSegment" NAME,                                                              \
    .inputs = SPARSE_INPUTS,                                                                   \
    .outputs = "output:T",                                                                     \
@@ -368,8 +369,8 @@ SPARSE_GRADS(sqrt_n, "SqrtN", BY_ROOT)
    .args = SPARSE_ARGS,                                                                       \
    .devices = EVERYWHERE,                                                                     \
    .shape = segments_shape,                                                                   \
-   .grad = sparse_##word##_grad,                                                              \
-   .compute = compute_sparse_##word},                                                         \
+   .grad = sparse_##suffix##_grad,                                                            \
+   .compute = compute_sparse_##suffix},                                                       \
       {.name = "SparseSegment" NAME "WithNumSegments",                                        \
        .inputs = SPARSE_INPUTS " num_segments:Tnumsegments[]",                                \
        .outputs = "output:T",                                                                 \
@@ -379,8 +380,8 @@ SPARSE_GRADS(sqrt_n, "SqrtN", BY_ROOT)
        .args = SPARSE_ARGS "\nnum_segments: Number of segments, a scalar.",                   \
        .devices = EVERYWHERE,                                                                 \
        .shape = with_number_shape,                                                            \
-       .grad = sparse_##word##_grad,                                                          \
-       .compute = compute_sparse_##word},                                                     \
+       .grad = sparse_##suffix##_grad,                                                        \
+       .compute = compute_sparse_##suffix},                                                   \
   {                                                                                           \
     .name = "SparseSegment" NAME "Grad",                                                      \
     .inputs = "grad:T[?,...] indices:Tidx[n] segment_ids:Tsegmentids[n] output_dim0:int32[]", \
@@ -390,8 +391,8 @@ SPARSE_GRADS(sqrt_n, "SqrtN", BY_ROOT)
             ".\n"                                                                             \
             "indices: Its indices.\nsegment_ids: Its segment ids.\n"                          \
             "output_dim0: Number of rows of its data.",                                       \
-    .devices = EVERYWHERE, .shape = sparse_grad_shape, .grad = word##_grad_grad,              \
-    .compute = compute_##word##_grad                                                          \
+    .devices = EVERYWHERE, .shape = sparse_grad_shape, .grad = suffix##_grad_grad,            \
+    .compute = compute_##suffix##_grad                                                        \
   }
 
 static const struct op_def op_defs[] = {

@@ -73,13 +73,13 @@ static situ_status convolve(situ_type type, enum conv_pass want, host_kernel *po
   return conv_run(&conv, want);
 }
 
-#define CONV_HOST(name, WANT, TYPE, word)                                                    \
-  static situ_status name##_host_##word(const union arg *args, int64_t begin, int64_t end) { \
-    (void)begin;                                                                             \
-    (void)end;                                                                               \
-    return convolve(SITU_##TYPE, WANT, name##_##word, args);                                 \
+#define CONV_HOST(name, WANT, TYPE, suffix)                                                    \
+  static situ_status name##_host_##suffix(const union arg *args, int64_t begin, int64_t end) { \
+    (void)begin;                                                                               \
+    (void)end;                                                                                 \
+    return convolve(SITU_##TYPE, WANT, name##_##suffix, args);                                 \
   }
-#define CONV_ENTRY(name, WANT, TYPE, word) [SITU_##TYPE] = name##_host_##word,
+#define CONV_ENTRY(name, WANT, TYPE, suffix) [SITU_##TYPE] = name##_host_##suffix,
 /* Two kernels each: on a GPU one computes single elements, the other tiles of 128 x 64. */
 #define CONV_TABLE(kernel_name, WANT)                        \
   TYPES_REAL(CONV_HOST, kernel_name, WANT)                   \
@@ -219,10 +219,12 @@ static situ_status record(struct call *call, enum conv_pass want, bool depthwise
                 ARG_INTS(dim), ARG_INTS(place), ARG_INTS(step), ARG_INT(n));
 }
 
-#define CONV_CALL(word, WANT, depthwise, kernels)                                                 \
-  static situ_status word##_shape(struct call *call) { return set_shape(call, WANT, depthwise); } \
-  static situ_status word##_record(struct call *call) {                                           \
-    return record(call, WANT, depthwise, kernels);                                                \
+#define CONV_CALL(suffix, WANT, depthwise, kernels)       \
+  static situ_status suffix##_shape(struct call *call) {  \
+    return set_shape(call, WANT, depthwise);              \
+  }                                                       \
+  static situ_status suffix##_record(struct call *call) { \
+    return record(call, WANT, depthwise, kernels);        \
   }
 CONV_CALL(plain, CONV_FORWARD, false, conv_kernels)
 CONV_CALL(plain_images, CONV_BACKWARD_DATA, false, conv_images_kernels)

@@ -261,7 +261,7 @@ static situ_status record_all_integers(struct call *call) { return launch_intege
 /* A row whose numbers depend on its two seeds alone. */
 #define STATELESS_DOC " Equal seeds yield equal numbers."
 #define STATELESS_ARGS "seed: Vector of two integers, the seed."
-#define STATELESS(NAME, word, text)                                                            \
+#define STATELESS(NAME, suffix, text)                                                          \
   {                                                                                            \
     .name = #NAME, .inputs = "shape:T[?] seed:Tseed[2]", .outputs = "output:dtype",            \
     .attrs =                                                                                   \
@@ -272,21 +272,21 @@ static situ_status record_all_integers(struct call *call) { return launch_intege
         "dtype=float [2]=3,5 [2]=1,2; dtype=float T=int64 Tseed=int32 [1]=1 [2]=-7,0; "        \
         "dtype=double [1]=64 [2]=9,-9; dtype=half [1]=9 [2]=1,1",                              \
     .host = "shape", .devices = EVERYWHERE, .flags = OP_NO_GRADIENT, .shape = stateless_shape, \
-    .record = record_##word                                                                    \
+    .record = record_##suffix                                                                  \
   }
 
 #define KEYED_INPUTS "shape:Tshape " RANDOM_KEY_INPUTS
 #define KEYED_DOC " Equal keys and counters yield equal numbers."
 
 /* An op that continues the state of a tf.random.Generator. */
-#define KEYED(NAME, word, text)                                                                 \
+#define KEYED(NAME, suffix, text)                                                               \
   {                                                                                             \
     .name = #NAME, .inputs = KEYED_INPUTS, .outputs = "output:dtype",                           \
     .attrs = "dtype:{bfloat16 half float double}=float Tshape:{int32 int64}=int32",             \
     .doc = text KEYED_DOC,                                                                      \
     .samples = "dtype=float [2]=3,5 [1]=7 [2]=0,1 []=1; dtype=double [1]=9 [1]=7 [2]=9,5 []=1", \
     .host = "shape alg", .devices = EVERYWHERE, .flags = OP_NO_GRADIENT, .shape = keyed_shape,  \
-    .record = record_##word                                                                     \
+    .record = record_##suffix                                                                   \
   }
 
 static const struct op_def op_defs[] = {

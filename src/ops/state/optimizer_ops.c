@@ -260,19 +260,19 @@ ALL_UPDATES(RECORDS_OF, NO_STATE, DENSE, DENSE_SAMPLES)
 #define ROWS_REF(name) name ":&T[n,...r] "
 #define ROWS_HANDLE(name) name ":@T[n,...r] "
 #define ROWS_VALUE(name) name ":T[n,...r] "
-#define ON_VARIABLES(word, function, types, in, out, more, text) \
-  {.name = word,                                                 \
-   .inputs = in,                                                 \
-   .outputs = out,                                               \
-   .attrs = types " use_locking:bool=false" more,                \
-   .python = "",                                                 \
-   .doc = text,                                                  \
-   .devices = EVERYWHERE,                                        \
-   .flags = OP_STATEFUL | OP_UPDATES,                            \
-   .shape = update_shape,                                        \
+#define ON_VARIABLES(name_, function, types, in, out, more, text) \
+  {.name = name_,                                                 \
+   .inputs = in,                                                  \
+   .outputs = out,                                                \
+   .attrs = types " use_locking:bool=false" more,                 \
+   .python = "",                                                  \
+   .doc = text,                                                   \
+   .devices = EVERYWHERE,                                         \
+   .flags = OP_STATEFUL | OP_UPDATES,                             \
+   .shape = update_shape,                                         \
    .record = function},
-#define ON_VALUES(word, of, function, types, in, out, more, samples_, text)            \
-  {.name = word,                                                                       \
+#define ON_VALUES(name_, of, function, types, in, out, more, samples_, text)           \
+  {.name = name_,                                                                      \
    .inputs = in,                                                                       \
    .outputs = out,                                                                     \
    .attrs = types " use_locking:bool=false" more,                                      \

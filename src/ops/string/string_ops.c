@@ -493,11 +493,11 @@ static situ_status compute_csv(struct compute *compute) {
   return status;
 }
 
-#define STRING_OP_DEF(NAME, word, python_, attrs_, args_, text, shape_)                          \
+#define STRING_OP_DEF(NAME, suffix, python_, attrs_, args_, text, shape_)                        \
   {                                                                                              \
     .name = #NAME, .inputs = "input:string", .outputs = "output:string", .attrs = attrs_,        \
     .python = python_, .doc = text, .args = "input: Tensor of strings." args_, .devices = "CPU", \
-    .flags = OP_NO_GRADIENT, .shape = shape_, .compute = compute_##word                          \
+    .flags = OP_NO_GRADIENT, .shape = shape_, .compute = compute_##suffix                        \
   }
 
 #define ENCODING "\nencoding: utf-8, or empty for bytes, of which only ASCII letters change."

@@ -76,10 +76,10 @@ class Dataset:
     def _build(self, arguments):
         """Returns the native dataset; graph tensors and variables become arguments, appended to
         the list."""
-        return self._recipe(arguments).made
+        return self._definition(arguments).native
 
-    def _recipe(self, arguments):
-        """Returns what the native dataset is made of."""
+    def _definition(self, arguments):
+        """Returns the definition of the native dataset, which is created once."""
         if self._made is not None:
             return self._made
         result = native.create(self, arguments)
@@ -718,7 +718,7 @@ class Dataset:
         """Returns a number that is the same for equal datasets, as a uint64 scalar."""
         from situ._src.data import serialization
 
-        return convert_to_tensor(serialization.fingerprint(self._recipe([])), "uint64")
+        return convert_to_tensor(serialization.fingerprint(self._definition([])), "uint64")
 
     def __len__(self):
         if not _situ.executing_eagerly():

@@ -14,16 +14,16 @@ if TYPE_CHECKING:  # typing takes long to import
     from situ._src.framework.type_aliases import Any
 
 
-class Recipe:
-    """What a dataset of the extension is created of.
+class Definition:
+    """The arguments from which a dataset of the extension was created, and that dataset.
 
     Args:
       kind: the kind of dataset.
-      inputs: the recipes of the datasets that it transforms.
+      inputs: the definitions of the datasets that it transforms.
       params: tensors, and the indices of arguments.
-      options: the further arguments; `inner` is a recipe.
+      options: the other arguments; `inner` is a definition.
       function: graph, inputs and outputs of its function, or None.
-      transform: the compiled function; by default it is made of `function`.
+      transform: the compiled function; by default it is created from `function`.
     """
 
     def __init__(
@@ -39,26 +39,26 @@ class Recipe:
         self.options, self.function = options, function
         given = dict(options)
         if "inner" in given:
-            given["inner"] = given["inner"].made
+            given["inner"] = given["inner"].native
         if function is not None:
             given["transform"] = transform or _situ.Transform(*function)
-        made = tuple(i.made for i in inputs)
-        self.made = _situ.Dataset(kind, made, tuple(params), **given)
-        self.data: bytes | None = None  # the GraphDef, once it was written
+        natives = tuple(i.native for i in inputs)
+        self.native = _situ.Dataset(kind, natives, tuple(params), **given)
+        self.data: bytes | None = None  # the serialized GraphDef, once it was written
 
 
-def create(dataset: Any, arguments: list) -> Recipe:
-    """Returns the recipe of a Dataset.
+def create(dataset: Any, arguments: list) -> Definition:
+    """Returns the definition of a Dataset.
 
     Args:
       dataset: a Dataset.
       arguments: graph tensors and variables among its parameters are appended to this list.
     """
-    inputs = [i._recipe(arguments) for i in dataset._from]
+    inputs = [i._definition(arguments) for i in dataset._from]
     options, traced = dict(dataset._options), dataset._traced
     outputs: list = []
     if dataset._inner is not None:
-        options["inner"] = dataset._inner._recipe(outputs)
+        options["inner"] = dataset._inner._definition(outputs)
     elif traced is not None:
         outputs = PARTS.flatten(traced.result)
     params, function, transform = dataset._params, None, None
@@ -73,14 +73,14 @@ def create(dataset: Any, arguments: list) -> Recipe:
             parameters.append(len(arguments) - 1)
         else:
             parameters.append(value)
-    return Recipe(dataset._kind, inputs, parameters, options, function, transform)
+    return Definition(dataset._kind, inputs, parameters, options, function, transform)
 
 
 def handle(dataset: Any) -> Any:
     """Returns the handle of a dataset as a parameter of another one."""
     arguments: list = []
-    made = dataset._build(arguments)
-    return bind(dataset) if arguments else made.handle()
+    native = dataset._build(arguments)
+    return bind(dataset) if arguments else native.handle()
 
 
 def bind(dataset: Any) -> Any:
@@ -92,14 +92,14 @@ def bind(dataset: Any) -> Any:
 def handle_in_graph(dataset: Any) -> tuple:
     """Returns (handle node of a dataset, the tensors it needs as arguments)."""
     arguments: list = []
-    result = dataset._recipe(arguments)
+    result = dataset._definition(arguments)
     arguments = [convert_to_tensor(a) for a in arguments]
     return constant(result), arguments
 
 
-def constant(recipe: Recipe, name: str | None = None) -> Any:
-    """Returns the handle of the dataset of a recipe: in graphs a node, of which they know it."""
-    result = op("DatasetConstant", value=recipe.made.handle(), name=name)
+def constant(definition: Definition, name: str | None = None) -> Any:
+    """Returns the handle of a dataset: in graphs a node, which the graph maps to the definition."""
+    result = op("DatasetConstant", value=definition.native.handle(), name=name)
     if isinstance(result, GraphTensor):
-        result.graph.__dict__.setdefault("_datasets", {})[result.op.name] = recipe
+        result.graph.__dict__.setdefault("_datasets", {})[result.op.name] = definition
     return result

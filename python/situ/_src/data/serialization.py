@@ -35,24 +35,26 @@ class _Writer:
         self.graph_def, self._bytes = node_def.GraphDef(), 0
         self._names: dict[int, str] = {}
 
-    def add(self, recipe: Any) -> str:
+    def add(self, definition: Any) -> str:
         """Adds a dataset and what it depends on. Returns the name of its node."""
-        if id(recipe) in self._names:
-            return self._names[id(recipe)]
-        if "generator" in recipe.options:
+        if id(definition) in self._names:
+            return self._names[id(definition)]
+        if "generator" in definition.options:
             raise NotSerializableError("a dataset of a Python generator")
-        inputs = [self.add(i) for i in recipe.inputs] + [self._param(p) for p in recipe.params]
-        inner = recipe.options.get("inner")
+        inputs = [self.add(i) for i in definition.inputs] + [
+            self._param(p) for p in definition.params
+        ]
+        inner = definition.options.get("inner")
         inner = None if inner is None else self.add(inner)
-        name = self._names[id(recipe)] = f"{recipe.kind}_{len(self.graph_def.node)}"
-        node = self.graph_def.node.add(name=name, op=recipe.kind + _SUFFIX, input=inputs)
+        name = self._names[id(definition)] = f"{definition.kind}_{len(self.graph_def.node)}"
+        node = self.graph_def.node.add(name=name, op=definition.kind + _SUFFIX, input=inputs)
         if inner is not None:
             node.attr["inner"].s = inner.encode()
-        for key, value in recipe.options.items():
+        for key, value in definition.options.items():
             if key != "inner" and value is not None:
                 _set(node.attr[key], value)
-        if recipe.function is not None:
-            self._add_function(f"function_{name}", *recipe.function)
+        if definition.function is not None:
+            self._add_function(f"function_{name}", *definition.function)
             node.attr["f"].func.name = f"function_{name}"
         return name
 
@@ -96,33 +98,33 @@ def _set(attr, value):
         attr.type = as_dtype(value).as_datatype_enum
 
 
-def dumps(recipe: Any) -> bytes:
+def dumps(definition: Any) -> bytes:
     """Returns a dataset as the bytes of a GraphDef.
 
     Args:
-      recipe: its native.Recipe.
+      definition: its native.Definition.
 
     Raises:
       NotSerializableError: it depends on this process.
     """
-    if recipe.data is None:
+    if definition.data is None:
         writer = _Writer()
-        writer.add(recipe)
-        recipe.data = writer.graph_def.SerializeToString()
-    return recipe.data
+        writer.add(definition)
+        definition.data = writer.graph_def.SerializeToString()
+    return definition.data
 
 
-def fingerprint(recipe: Any) -> int:
+def fingerprint(definition: Any) -> int:
     """Returns a 64-bit number that is the same for equal datasets.
 
     Args:
-      recipe: the native.Recipe of a dataset.
+      definition: the native.Definition of a dataset.
 
     Raises:
       InvalidArgumentError: the dataset depends on this process.
     """
     try:
-        data = dumps(recipe)
+        data = dumps(definition)
     except NotSerializableError as error:
         raise errors.InvalidArgumentError(
             None, None, f"There is no fingerprint of {error}."
@@ -155,14 +157,14 @@ class _Reader:
             array = self._budget.array(node.attr["value"].tensor)
             return _situ.host(array, as_dtype(node.attr["dtype"].type))
         parts = [self.read(i) for i in node.input]
-        inputs = [p for p in parts if isinstance(p, native.Recipe)]
-        params = [p for p in parts if not isinstance(p, native.Recipe)]
+        inputs = [p for p in parts if isinstance(p, native.Definition)]
+        params = [p for p in parts if not isinstance(p, native.Definition)]
         options = {k: _option(k, v) for k, v in node.attr.items() if k not in ("f", "inner")}
         if node.attr["inner"].s:
             options["inner"] = self.read(node.attr["inner"].s.decode())
         function = self._function(node.attr["f"].func.name) if node.attr["f"].func.name else None
         kind = node.op[: -len(_SUFFIX)] if node.op.endswith(_SUFFIX) else node.op
-        return native.Recipe(kind, inputs, params, options, function)
+        return native.Definition(kind, inputs, params, options, function)
 
     def _function(self, name):
         if name not in self._library:
@@ -183,18 +185,18 @@ def _option(key, attr):
 
 
 def loads(data: bytes) -> Any:
-    """Returns the recipe of the dataset that `dumps` wrote.
+    """Returns the definition of the dataset that `dumps` wrote.
 
     Raises:
       ValueError: the bytes are not those of a dataset.
     """
     graph_def = node_def.GraphDef()
     graph_def.ParseFromString(data)
-    made = _Reader(graph_def).read(graph_def.node[-1].name) if graph_def.node else None
-    if not isinstance(made, native.Recipe):
+    definition = _Reader(graph_def).read(graph_def.node[-1].name) if graph_def.node else None
+    if not isinstance(definition, native.Definition):
         raise ValueError("The last node of the GraphDef is not a dataset.")
-    made.data = data
-    return made
+    definition.data = data
+    return definition
 
 
 def write_constants(graph: Any, graph_def: Any) -> None:

@@ -246,7 +246,7 @@ def get_memory_info(device: str) -> dict[str, int]:
     Returns:
       A dict: "current", the bytes in use by tensors and running steps; "peak", the largest number
       of allocated bytes since the start or `reset_memory_stats`, which includes the blocks that
-      idle steps keep; "reserved", the bytes taken from the device; and "limit". All but "limit"
+      idle steps keep; "reserved", the bytes reserved; and "limit". All but "limit"
       are 0 before the first allocation.
 
     Raises:
