@@ -169,8 +169,11 @@ def test_tensorboard_reads_it(tmp_path):
     made = tf.summary.merge_all()
     with tf.Session() as sess, tf.summary.FileWriter(str(tmp_path), sess.graph) as writer:
         writer.add_summary(sess.run(made), 1)
-    with situ.summary.create_file_writer(str(tmp_path)).as_default():
-        situ.summary.scalar("eager", 4.5, step=2)
+    with situ.summary.create_file_writer(str(tmp_path)).as_default() as writer:
+        written = situ.summary.scalar("eager", 4.5, step=2)
+    with tf.Session() as sess:
+        assert sess.run([writer.init(), written])[1]
+        sess.run(writer.flush())
     events = accumulator.EventAccumulator(str(tmp_path))
     events.Reload()
     assert events.Scalars("loss")[0].value == 2.5 and events.Scalars("loss")[0].step == 1
@@ -291,3 +294,158 @@ def test_scalar_summaries_of_several_tags():
         assert [v.tag for v in run(tf.scalar_summary("c", 1))] == ["c"]
         with pytest.raises(tf.errors.InvalidArgumentError, match="not the same shape"):
             run(tf.scalar_summary(["a", "b"], [1.0]))
+
+
+def _written(folder):
+    """(step, tag) of each value in the event files of a folder."""
+    return [(e.step, v.tag) for e in _events(folder) for v in e.summary.value]
+
+
+def test_conditions_are_evaluated_in_each_run(tmp_path, eager):
+    writer, step = situ.summary.create_file_writer(str(tmp_path)), situ.Variable(-1, dtype="int64")
+
+    @situ.function
+    def next_is_even():
+        step.assign_add(1)
+        return situ.equal(step % 2, 0)
+
+    @situ.function
+    def train(recorded):
+        with writer.as_default():
+            with situ.summary.record_if(next_is_even):
+                first = [situ.summary.write("a", 1, step=step) for _ in range(3)]
+            with situ.summary.record_if(recorded):
+                second = situ.summary.write("b", lambda: situ.constant(2.0), step=step)
+            with situ.summary.record_if(False):
+                third = situ.summary.write("c", 3)
+            return first, second, third
+
+    results = [situ.nest.map_structure(bool, train(situ.constant(r))) for r in (True, False)]
+    assert results == [([True, False, True], True, False), ([False, True, False], False, False)]
+    assert _written(tmp_path) == [(0, "a"), (2, "a"), (2, "b"), (4, "a")]  # flushed by the function
+
+
+def test_a_callable_condition_is_called_once_per_summary(tmp_path, eager):
+    calls = []
+    with situ.summary.create_file_writer(str(tmp_path)).as_default():
+        with situ.summary.record_if(lambda: calls.append(1) or len(calls) % 2 == 1):
+            written = [situ.summary.write("a", 1, step=i).numpy() for i in range(4)]
+    assert written == [True, False, True, False] and len(calls) == 4
+
+
+def test_summaries_in_branches_and_loops(tmp_path, eager):
+    writer = situ.summary.create_file_writer(str(tmp_path))
+
+    @situ.function
+    def train(n):
+        with writer.as_default():
+            for i in situ.range(n):
+                if i % 2 == 1:
+                    with situ.name_scope("odd"):
+                        situ.summary.scalar("i", i, step=situ.cast(i, "int64"))
+        return n
+
+    train(situ.constant(5))
+    assert [step for step, _ in _written(tmp_path)] == [1, 3]
+
+
+def test_default_steps(tmp_path, eager):
+    writer = situ.summary.create_file_writer(str(tmp_path))
+
+    @situ.function
+    def traced():
+        with writer.as_default():
+            situ.summary.write("f", 1.0)
+
+    with writer.as_default(step=1):
+        situ.summary.write("t", 1.0)
+        with writer.as_default(step=2):
+            situ.summary.write("t", 1.0)
+        with writer.as_default():
+            situ.summary.experimental.set_step(3)  # a scope without a step does not restore it
+        situ.summary.write("t", 1.0)
+        traced()
+        situ.summary.experimental.set_step(4)
+        traced()  # the step of the trace
+    assert situ.summary.experimental.get_step() is None
+    assert [step for step, _ in _written(tmp_path)] == [1, 2, 3, 3, 3]
+
+
+def test_closed_writers_and_writers_that_do_nothing(tmp_path, eager):
+    writer = situ.summary.create_file_writer(str(tmp_path))
+    writer.close(), writer.close(), writer.flush()
+    for use in (writer.init, writer.as_default, writer.set_as_default):
+        with pytest.raises(RuntimeError, match="already closed"):
+            use()
+    with pytest.raises(ValueError, match="Invalid argument to flush"):
+        situ.summary.flush(writer=())
+    nothing = situ.summary.create_noop_writer()
+    with nothing.as_default():
+        assert not situ.summary.should_record_summaries().numpy()
+        assert not situ.summary.write("tag", 1.0, step=0).numpy()
+
+
+def test_messages_and_metadata(tmp_path, eager):
+    parts = [tf.Summary(value=[tf.Summary.Value(tag=t, simple_value=1.0)]) for t in "ab"]
+    parts = [p.SerializeToString() for p in parts]
+    metadata = tf.SummaryMetadata()
+    metadata.plugin_data.plugin_name = "p"
+    with situ.summary.create_file_writer(str(tmp_path)).as_default(step=7):
+        assert situ.summary.experimental.write_raw_pb(parts).numpy()
+        with pytest.raises(situ.errors.DataLossError, match="Bad tf.compat.v1.Summary"):
+            situ.summary.experimental.write_raw_pb("no message")
+        data = metadata.SerializeToString()
+        for given in (metadata, data, situ.constant(data)):
+            situ.summary.write("m", 0, metadata=given)
+    values = [v for e in _events(tmp_path) for v in e.summary.value]
+    assert [v.tag for v in values] == ["a", "b", "m", "m", "m"]
+    assert all(v.metadata == metadata for v in values[2:])
+
+
+def test_scope_of_a_summary(eager):
+    @situ.function
+    def f():
+        with situ.name_scope("outer"):
+            with situ.summary.experimental.summary_scope("a $b/c") as (tag, scope):
+                return situ.constant(tag), situ.constant(scope)
+
+    tag, scope = f()
+    assert (tag.numpy(), scope.numpy()) == (b"outer/a $b/c", b"outer/ab/c/")
+    with situ.summary.experimental.summary_scope("") as (tag, _):
+        assert tag == "summary"
+
+
+def test_graphs_are_written_eagerly_only(tmp_path, eager):
+    with tf.Graph().as_default() as made:
+        situ.constant(1.0)
+        with pytest.raises(ValueError, match="inside a graph context"):
+            situ.summary.graph(made)
+    assert not situ.summary.graph(made).numpy()
+    with situ.summary.create_file_writer(str(tmp_path)).as_default():
+        assert situ.summary.graph(made).numpy() and situ.summary.graph(made.as_graph_def()).numpy()
+        with pytest.raises(ValueError, match="'graph_data' is not tf.Graph"):
+            situ.summary.graph("graph")
+    assert sum(bool(e.graph_def) for e in _events(tmp_path)) == 2
+
+
+def test_summaries_of_tensorflow_1_are_strings_eagerly(eager):
+    with situ.name_scope("a"):
+        made = tf.summary.tensor_summary("s", situ.constant([1, 2]))
+    value = tf.Summary.FromString(made.numpy()).value[0]
+    assert value.tag == "a/s" and tf.make_ndarray(value.tensor).tolist() == [1, 2]
+    for merge in (lambda: tf.summary.merge([made]), tf.summary.merge_all):
+        with pytest.raises(RuntimeError, match="not compatible with eager execution"):
+            merge()
+    assert tf.summary.all_v2_summary_ops() is None
+
+
+def test_summaries_of_tensorflow_2_in_a_graph(tmp_path):
+    with situ.summary.create_file_writer(str(tmp_path)).as_default():
+        step = tf.placeholder("int64", [])
+        written = situ.summary.scalar("x", 2.0, step=step)
+    assert tf.summary.all_v2_summary_ops() == [written]
+    with tf.Session() as sess:
+        assert [sess.run(written, {step: i}) for i in (1, 5)] == [True, True]
+        sess.run(situ.summary.create_file_writer(str(tmp_path / "b")).flush())
+    with pytest.raises(ValueError, match="Invalid graph Tensor argument 'logdir="):
+        situ.summary.create_file_writer(tf.constant("a"))

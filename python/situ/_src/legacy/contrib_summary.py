@@ -4,6 +4,8 @@ writer of tf.summary."""
 
 from __future__ import annotations
 
+import functools
+
 import numpy
 
 from situ._src.framework.api import export
@@ -26,9 +28,7 @@ def _step_of(step):
 
 def _write(name, family, data, step, make):
     """Writes a value with the tag of TensorFlow 1, by default for the global step."""
-    if not summary_ops_v2.should_record_summaries():
-        return False
-    step = _step_of(step)
+    step = functools.partial(_step_of, step)
     name = summary_ops.clean_tag(name)
     if family is None:
         return summary_ops_v2.write_value_of(name, data, step, make)

@@ -9,10 +9,12 @@ import re
 
 import numpy
 
+import _situ
 from situ._src.framework import default_session, errors, logs
 from situ._src.framework.api import export
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import GraphKeys, get_default_graph
+from situ._src.framework.scopes import eager_scope
 from situ._src.framework.tensor_proto import make_tensor_proto
 from situ._src.framework.tensor_shape import TensorShape
 from situ._src.ops.array_ops import convert_to_tensor
@@ -26,6 +28,9 @@ if TYPE_CHECKING:
     from situ._src.framework.type_aliases import Any, TensorLike
 
 _STRING = 7
+
+
+V2_SUMMARIES = "_SUMMARY_V2"  # the collection of the summaries of TensorFlow 2 in a graph
 
 
 class SummaryTensor:
@@ -60,6 +65,13 @@ class SummaryTensor:
         return f"<tf.Tensor '{self.name}' shape=() dtype=string>"
 
 
+def _summary(name, parts, make, collections):
+    """Returns a summary to run in a session; eagerly, a string tensor."""
+    if _situ.current_graph() is None:
+        return convert_to_tensor(make([part.numpy() for part in parts]).SerializeToString())
+    return SummaryTensor(name, parts, make, collections)
+
+
 def clean_tag(name):
     """Replaces characters that operation names cannot have."""
     if name is None:
@@ -74,6 +86,9 @@ def _scope(name, family):
     """Returns the unique name of a summary, based on the name scope, and its tag."""
     name = clean_tag(name)
     base = name if family is None else f"{clean_tag(family)}/{name}"
+    if _situ.current_graph() is None:
+        whole = eager_scope() + base
+        return whole, whole if family is None else f"{clean_tag(family)}/{whole}"
     with get_default_graph().name_scope(base) as full:
         whole = full.rstrip("/")
     return whole, whole if family is None else f"{clean_tag(family)}/{whole}"
@@ -116,7 +131,7 @@ def scalar_summary(
         pairs = zip(names.ravel().tolist(), numbers.ravel().tolist())
         return Summary(value=[Summary.Value(tag=t, simple_value=v) for t, v in pairs])
 
-    return SummaryTensor(full.rstrip("/"), tensors, make, collections)
+    return _summary(full.rstrip("/"), tensors, make, collections)
 
 
 @export(v1="summary.scalar")
@@ -146,7 +161,7 @@ def scalar(
             )
         return _single_value(tag, simple_value=float(value.ravel()[0]))
 
-    return SummaryTensor(full, [tensor], make, collections)
+    return _summary(full, [tensor], make, collections)
 
 
 @export(v1=("summary.histogram", "histogram_summary"))
@@ -175,7 +190,7 @@ def histogram(
                 )
         return _single_value(tag, histo=buckets.histogram(array))
 
-    return SummaryTensor(full, [tensor], make, collections)
+    return _summary(full, [tensor], make, collections)
 
 
 def image_values(tag, images, max_outputs, bad_color=(255, 0, 0, 255)):
@@ -220,9 +235,7 @@ def image(
             f"Shape must be rank 4 but is rank {tensor.shape.ndims} for '{tag}' "
             "(op: 'ImageSummary')"
         )
-    return SummaryTensor(
-        full, [tensor], lambda v: image_values(tag, v[0], max_outputs), collections
-    )
+    return _summary(full, [tensor], lambda v: image_values(tag, v[0], max_outputs), collections)
 
 
 def text_value(tag, value):
@@ -253,9 +266,7 @@ def text(name: str, tensor: TensorLike, collections: list[str] | None = None) ->
     (full, tag), tensor = _scope(name, None), convert_to_tensor(tensor)
     if tensor.dtype.name != "string":
         raise ValueError(f"Expected tensor {tensor.name} to have dtype string, got {tensor.dtype}")
-    return SummaryTensor(
-        full, [tensor], lambda v: Summary(value=[text_value(tag, v[0])]), collections
-    )
+    return _summary(full, [tensor], lambda v: Summary(value=[text_value(tag, v[0])]), collections)
 
 
 @export(v1="summary.tensor_summary")
@@ -295,7 +306,7 @@ def tensor_summary(
         proto = make_tensor_proto(values[0], tensor.dtype)
         return _single_value(tag, metadata=metadata, tensor=proto)
 
-    return SummaryTensor(full, [tensor], make, collections)
+    return _summary(full, [tensor], make, collections)
 
 
 @export(v1="summary.audio")
@@ -348,7 +359,15 @@ def audio(
         return summary
 
     rate = convert_to_tensor(sample_rate, "float32")
-    return SummaryTensor(full, [tensor, rate], make, collections)
+    return _summary(full, [tensor, rate], make, collections)
+
+
+def _check_graph():
+    if _situ.current_graph() is None:
+        raise RuntimeError(
+            "Merging tf.summary.* ops is not compatible with eager execution. "
+            "Use tf.contrib.summary instead."
+        )
 
 
 @export(v1=("summary.merge", "merge_summary"))
@@ -365,7 +384,9 @@ def merge(inputs: TensorLike, collections: list[str] | None = None, name: str | 
 
     Raises:
       InvalidArgumentError: when run, if a tag occurs twice.
+      RuntimeError: eager execution is enabled.
     """
+    _check_graph()
     inputs = list(inputs)
     with get_default_graph().name_scope(name or "Merge") as full:
         whole = full.rstrip("/") + "/MergeSummary"
@@ -382,7 +403,7 @@ def merge(inputs: TensorLike, collections: list[str] | None = None, name: str | 
                 merged.value.append(value)
         return merged
 
-    return SummaryTensor(whole, inputs, make, [] if collections is None else collections)
+    return _summary(whole, inputs, make, [] if collections is None else collections)
 
 
 @export(v1=("summary.merge_all", "merge_all_summaries"))
@@ -396,7 +417,11 @@ def merge_all(key: Any = GraphKeys.SUMMARIES, scope: Any = None, name: str | Non
 
     Returns:
       A scalar string tensor, or None if there are no summaries.
+
+    Raises:
+      RuntimeError: eager execution is enabled.
     """
+    _check_graph()
     summaries = get_default_graph().get_collection(key, scope)
     return merge(summaries, name=name) if summaries else None
 
@@ -418,6 +443,8 @@ def get_summary_description(node_def: Any) -> Any:
 
 
 @export(v1="summary.all_v2_summary_ops")
-def all_v2_summary_ops() -> list:
-    """Returns an empty list: graph mode has no TensorFlow 2 summaries."""
-    return []
+def all_v2_summary_ops() -> list | None:
+    """Returns the summaries of TensorFlow 2 in the default graph; None eagerly."""
+    if _situ.current_graph() is None:
+        return None
+    return get_default_graph().get_collection(V2_SUMMARIES)

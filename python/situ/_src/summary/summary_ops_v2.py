@@ -5,19 +5,26 @@ or whenever a traced function runs."""
 from __future__ import annotations
 
 import contextlib
+import functools
+import re
 import time
 
 import numpy
 
 import _situ
+from situ._src.framework import errors
 from situ._src.framework.api import export
 from situ._src.framework.graph_scopes import ReusableScope
-from situ._src.framework.scopes import eager_scope
-from situ._src.ops.array_ops import convert_to_tensor
+from situ._src.framework.message_classes import DecodeError
+from situ._src.framework.scopes import add_to_collection, eager_scope
+from situ._src.framework.scopes import name_scope as ops_name_scope
+from situ._src.framework.tensor import GraphTensor, constant_value
+from situ._src.ops import script_ops
+from situ._src.ops.array_ops import convert_to_tensor, group
 from situ._src.ops.image import png
 from situ._src.summary.event_file import EventFile
 from situ._src.summary.protos import Event, Summary, SummaryMetadata, tensor_proto
-from situ._src.summary.summary_ops import text_value
+from situ._src.summary.summary_ops import V2_SUMMARIES, text_value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,10 +49,20 @@ class _DefaultWriter(ReusableScope):
             _state["step"] = self._step
 
         def leave(*_error):
-            self._writer.flush()
-            _state["writer"], _state["step"] = before
+            graph = _situ.current_graph()
+            if graph is None or graph.building_function:
+                self._writer.flush()
+            _state["writer"] = before[0]
+            if self._step is not None:
+                _state["step"] = before[1]
 
         return self._writer, leave
+
+
+def _run_on_host(function, inputs=()):
+    """Calls a function of arrays that returns a bool: now, or when the graph runs. Returns the
+    result as a tensor."""
+    return script_ops.on_host(lambda *arrays: [function(*arrays)], list(inputs), ["bool"], [[]])[0]
 
 
 class Writer:
@@ -65,26 +82,46 @@ class Writer:
         Args:
           step: the default step, or None.
         """
+        self._check_open()
         return _DefaultWriter(self, step)
 
-    set_as_default = property(
-        lambda s: (
-            lambda step=None: _state.update(
-                writer=s, step=step if step is not None else _state["step"]
-            )
-        )
-    )
+    def set_as_default(self, step=None):
+        """Makes this the default writer.
+
+        Args:
+          step: the default step; None keeps it.
+
+        Raises:
+          RuntimeError: the writer is closed.
+        """
+        self._check_open()
+        _state.update(writer=self, step=_state["step"] if step is None else step)
+
+    def _check_open(self):
+        if self._file.closed and _situ.current_graph() is None:
+            raise RuntimeError(f"SummaryWriter {self!r} is already closed")
 
     def init(self):
-        """Does nothing: the file is created by the constructor."""
+        """Returns an operation that does nothing, as the constructor creates the file; None
+        eagerly.
+
+        Raises:
+          RuntimeError: the writer is closed.
+        """
+        self._check_open()
+        return group()
 
     def flush(self):
-        """Writes buffered events to the file."""
-        self._file.flush()
+        """Writes buffered events to the file; in a graph, returns an operation that does."""
+        if _situ.current_graph() is None:
+            return self._file.flush()
+        return _run_on_host(lambda: self._file.flush() is None).op
 
     def close(self):
-        """Flushes and closes the file."""
-        self._file.close()
+        """Flushes and closes the file; in a graph, returns an operation that does."""
+        if _situ.current_graph() is None:
+            return self._file.close()
+        return _run_on_host(lambda: self._file.close() is None).op
 
     def add(self, value, step):
         """Writes a summary, or a summary value."""
@@ -102,10 +139,20 @@ class NoWriter(Writer):
     def __init__(self):
         pass
 
-    def flush(self):
+    @contextlib.contextmanager
+    def as_default(self, step=None):
+        """Returns a context manager that changes nothing."""
+        del step  # nothing is written
+        yield
+
+    def set_as_default(self, step=None):
+        """Changes nothing."""
+        del step  # nothing is written
+
+    def init(self):
         pass
 
-    close = flush
+    flush = close = init
 
     def add_event(self, event):
         pass
@@ -133,8 +180,21 @@ def create_file_writer(
 
     Returns:
       A writer.
+
+    Raises:
+      ValueError: an argument is a tensor of a graph.
     """
     del name  # a writer is not an op
+    for what, value in (
+        ("logdir", logdir),
+        ("max_queue", max_queue),
+        ("flush_millis", flush_millis),
+    ):
+        if isinstance(value, GraphTensor):
+            raise ValueError(
+                f"Invalid graph Tensor argument '{what}={value}' to create_file_writer(): the "
+                "writer is created at once."
+            )
     return Writer(_host(logdir), max_queue, flush_millis, filename_suffix)
 
 
@@ -168,44 +228,61 @@ def _metadata(plugin, kind, description, content=b""):
 
 
 def _recording():
+    """Returns whether the program wants summaries: a bool, or a tensor of the current graph."""
     record = _state["record"]
-    return bool(_host(record() if callable(record) else record))
+    record = record() if callable(record) else record
+    if isinstance(record, GraphTensor):
+        known = constant_value(record)
+        return record if known is None else bool(known)
+    return bool(_host(record))
 
 
-class _Sink:
-    """Receives a value that a traced function computes, with the interface of a variable."""
+def write_value_of(name, data, step, make, op_name=None):
+    """Writes a value now, or whenever the graph runs that is being built.
 
-    def __init__(self, receive):
-        self._receive = receive
+    Args:
+      name: the tag, without the name scope.
+      data: the value, or a function that returns it.
+      step: the step, a function that returns it, or None for the default one.
+      make: a function of the tag and an array that returns a summary.
+      op_name: the name of the result.
 
-    def _put(self, value):
-        self._receive(_host(value))
-
-
-def _trace(graph, writer, name, data, step, make):
-    """Makes every run of the traced function write the value."""
+    Returns:
+      A tensor: whether the value is written.
+    """
+    writer = _state["writer"]
+    condition = False if writer is None else _recording()
+    if condition is False:
+        return convert_to_tensor(False, name=op_name)
+    tag = summary_tag(name)
+    step = step() if callable(step) and not hasattr(step, "assign") else step
     step = _state["step"] if step is None else step
     if step is None:
-        _step(step)
-    seen = []
-    graph.write_variable(_Sink(seen.append), convert_to_tensor(data))
-    graph.write_variable(
-        _Sink(lambda at: writer.add(make(name, seen.pop()), at)), convert_to_tensor(step)
-    )
+        raise ValueError(
+            "No step set. Please specify one either through the `step` argument or "
+            "through tf.summary.experimental.set_step()"
+        )
+    data = data() if callable(data) and not hasattr(data, "assign") else data
+    if _situ.current_graph() is None:
+        writer.add(make(tag, _host(data)), _host(step))
+        return convert_to_tensor(True)
+
+    def write_now(recorded, at, value):
+        if recorded:
+            writer.add(make(tag, value), at)
+        return recorded
+
+    written = _run_on_host(write_now, [condition, step, data])
+    add_to_collection(V2_SUMMARIES, written)
+    return written
 
 
-def write_value_of(name, data, step, make):
-    """Writes a value now, or in every run of the function that is being traced."""
-    writer = _state["writer"]
-    if writer is None or not _recording():
-        return False
+def summary_tag(name):
+    """Returns the tag of a summary: its name in the current name scope."""
     graph = _situ.current_graph()
-    name = eager_scope() + name
-    if graph is not None and graph.building_function:
-        _trace(graph, writer, name, data, step, make)
-    else:
-        writer.add(make(name, _host(data)), _step(step))
-    return True
+    if graph is None or not graph.get_name_scope():
+        return eager_scope() + name
+    return f"{graph.get_name_scope()}/{name}"
 
 
 def write_value(value, step) -> bool:
@@ -378,26 +455,87 @@ def write(
       tensor: a tensor, or a function that returns it.
       step: the step; by default that of set_step.
       metadata: a SummaryMetadata, or None.
-      name: has no effect: there is no op.
+      name: the name of the result.
 
     Returns:
-      Whether the value was written.
+      A tensor: whether the value was written.
 
     Raises:
       ValueError: there is a writer but no step.
     """
-    del name  # there is no op
-    if not should_record_summaries():
-        return False
-    tensor = convert_to_tensor(tensor() if callable(tensor) else tensor)
-    kind = tensor.dtype.base_dtype
+    kinds: list = []
+
+    def data():
+        made = convert_to_tensor(tensor() if callable(tensor) else tensor)
+        kinds.append(made.dtype.base_dtype)
+        return made
 
     def make(_, value):
         return Summary.Value(
-            tag=tag, metadata=metadata or SummaryMetadata(), tensor=_proto_of(value, kind)
+            tag=_host(tag), metadata=_metadata_of(metadata), tensor=_proto_of(value, kinds[0])
         )
 
-    return write_value_of(tag, tensor, step, make)
+    return write_value_of("", data, step, make, name)
+
+
+def _metadata_of(metadata):
+    """Returns a SummaryMetadata that is given as a message, in binary form, or not at all."""
+    if metadata is None or hasattr(metadata, "SerializeToString"):
+        return metadata or SummaryMetadata()
+    return SummaryMetadata.FromString(metadata.numpy() if hasattr(metadata, "numpy") else metadata)
+
+
+@export(v2="summary.experimental.write_raw_pb")
+def write_raw_pb(tensor: TensorLike, step: Any = None, name: str | None = None) -> Any:
+    """Writes Summary messages.
+
+    Args:
+      tensor: strings: one message in binary form, or several, which are merged.
+      step: the step; by default that of set_step.
+      name: the name of the result.
+
+    Returns:
+      Whether the messages were written.
+
+    Raises:
+      ValueError: there is a writer but no step.
+      DataLossError: a string is no message.
+    """
+
+    def make(_, value):
+        made = Summary()
+        for item in numpy.asarray(value, object).ravel():
+            try:
+                made.MergeFromString(item.encode() if isinstance(item, str) else bytes(item))
+            except DecodeError:
+                raise errors.DataLossError(
+                    None, None, "Bad tf.compat.v1.Summary binary proto tensor string"
+                ) from None
+        return made
+
+    data = functools.partial(convert_to_tensor, tensor, "string")
+    return write_value_of("", data, step, make, name)
+
+
+@export(v2="summary.experimental.summary_scope")
+@contextlib.contextmanager
+def summary_scope(name: str, default_name: str = "summary", values: Any = None) -> Any:
+    """A name scope for the operations of a summary.
+
+    Args:
+      name: the name of the summary.
+      default_name: the name if `name` is empty.
+      values: tensors, in whose graph the scope is.
+
+    Yields:
+      The tag: the name in the current scope, as it is; and the name scope, which has a unique name
+      without characters that names of operations cannot have.
+    """
+    name = name or default_name
+    tag = summary_tag(name)
+    legal = re.sub(r"[^-_/.A-Za-z0-9]", "", name) or default_name
+    with ops_name_scope(legal, default_name, values) as scope:
+        yield tag, scope
 
 
 def _proto_of(value, kind):
@@ -412,8 +550,8 @@ def _proto_of(value, kind):
 
 @export(v2="summary.should_record_summaries")
 def should_record_summaries() -> Any:
-    """Returns whether summaries are recorded, a bool or a tensor."""
-    return _state["writer"] is not None and _recording()
+    """Returns a tensor: whether there is a default writer and summaries are recorded."""
+    return convert_to_tensor(_state["writer"] is not None and _recording())
 
 
 @export(v2="summary.record_if")
@@ -432,17 +570,26 @@ def record_if(condition: TensorLike) -> Any:
 
 
 @export(v2="summary.flush")
-def flush(writer: Any = None, name: str | None = None) -> None:
-    """Writes the buffered events of a writer, by default the default one.
+def flush(writer: Any = None, name: str | None = None) -> Any:
+    """Writes the buffered events of a writer.
 
     Args:
-      writer: The writer.
-      name: has no effect: a writer is not an op.
+      writer: the writer; by default the default one.
+      name: has no effect.
+
+    Returns:
+      In a graph, an operation that does so.
+
+    Raises:
+      ValueError: the argument is not a writer.
     """
-    del name  # there is no op
-    writer = writer or _state["writer"]
-    if writer is not None:
-        writer.flush()
+    del name  # TensorFlow ignores it, too
+    writer = _state["writer"] if writer is None else writer
+    if writer is None:
+        return group()
+    if not isinstance(writer, Writer):
+        raise ValueError(f"Invalid argument to flush(): {writer!r}")
+    return writer.flush()
 
 
 @export(v2="summary.experimental.set_step")

@@ -9,6 +9,8 @@ import threading
 import _situ
 from situ._src.framework import concrete_function, logs, node_def
 from situ._src.framework.api import export
+from situ._src.framework.graph import Graph
+from situ._src.ops.array_ops import convert_to_tensor
 from situ._src.profiler import profiler as profiles
 from situ._src.profiler import run_metadata, trace_recorder
 from situ._src.summary.protos import Event, Summary, SummaryMetadata, tensor_proto
@@ -73,7 +75,9 @@ def trace_on(
       profiler_outdir: the directory of the profile; without it there is a warning and no profile.
     """
     if _in_function():
-        logs.warn("Cannot enable trace inside a tf.function.")
+        in_function = _situ.current_graph().building_function
+        where = "Cannot enable trace inside a tf.function."
+        logs.warn(where if in_function else "Must enable trace in eager mode.")
         return
     with _lock:
         if _state["trace"] is not None:
@@ -117,7 +121,9 @@ def trace_export(name: str, step: Any = None, profiler_outdir: str | None = None
       ValueError: trace_on was not called, or there is a writer but no step.
     """
     if _in_function():
-        logs.warn("Cannot export trace inside a tf.function.")
+        in_function = _situ.current_graph().building_function
+        where = "Cannot export trace inside a tf.function."
+        logs.warn(where if in_function else "Can only export trace while executing eagerly.")
         return
     if _state["trace"] is None:
         raise ValueError("Must enable trace before export through tf.summary.trace_on.")
@@ -150,21 +156,23 @@ def trace_export(name: str, step: Any = None, profiler_outdir: str | None = None
 
 
 @export(v2="summary.graph")
-def graph(graph_data: Any) -> bool:
+def graph(graph_data: Any) -> Any:
     """Writes a graph to the default writer.
 
     Args:
       graph_data: a tf.Graph or GraphDef.
 
     Returns:
-      Whether there is a writer.
+      Whether the graph was written.
 
     Raises:
-      TypeError: the argument has another type.
+      ValueError: the argument is neither, or a graph is being built.
     """
-    if not (hasattr(graph_data, "_json") or hasattr(graph_data, "_save")):
-        raise TypeError(
-            "The argument 'graph_data' is not tf.Graph or tf.compat.v1.GraphDef, "
-            f"received graph_data={type(graph_data)}."
+    if _in_function():
+        raise ValueError("graph() cannot be invoked inside a graph context.")
+    if not isinstance(graph_data, (Graph, node_def.GraphDef)):
+        raise ValueError(
+            "Argument 'graph_data' is not tf.Graph or tf.compat.v1.GraphDef. Received "
+            f"graph_data={graph_data} of type {type(graph_data).__name__}."
         )
-    return add_event(Event(graph_def=serialized(graph_data)))
+    return convert_to_tensor(add_event(Event(graph_def=serialized(graph_data))))
