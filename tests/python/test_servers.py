@@ -4,6 +4,7 @@ TensorFlow 2.21."""
 
 import contextlib
 import json
+import os
 import threading
 import time
 
@@ -458,6 +459,79 @@ def test_resolver_of_the_environment(monkeypatch):
     assert make().master() == "s"
     monkeypatch.setenv("TF_CONFIG", "{}")
     assert make().master() == ""
+
+
+def test_tasks_of_the_environment_may_have_indices(monkeypatch):
+    config = {
+        "cluster": {"7": ["p:1"], "worker": {"1": "b:2", "3": "d:4"}},
+        "task": {"type": 7, "index": "0"},
+    }
+    monkeypatch.setenv("TF_CONFIG", json.dumps(config))
+    resolver = tf.distribute.cluster_resolver.TFConfigClusterResolver()
+    assert resolver.cluster_spec().as_dict() == {"7": ["p:1"], "worker": {1: "b:2", 3: "d:4"}}
+    assert (resolver.task_type, resolver.task_id) == ("7", 0)
+
+
+def test_union_of_resolvers():
+    simple = tf.distribute.cluster_resolver.SimpleClusterResolver
+    union = tf.distribute.cluster_resolver.UnionResolver
+    make = lambda jobs, **kwargs: simple(tf.train.ClusterSpec(jobs), **kwargs)
+    first = make(SPEC, master="m", task_type="worker", task_id=1, rpc_layer="grpc")
+    both = union(first, make({"worker": ["c:3"], "ps": ["p:1"]}))
+    spec = both.cluster_spec().as_dict()
+    assert spec == {"worker": ["a:1", "b:2", "c:3"], "ps": ["p:1"]}
+    assert (both.task_type, both.task_id, both.rpc_layer) == ("worker", 1, "grpc")
+    assert both.master() == "grpc://m" and both.master("ps", 0) == "grpc://p:1"
+    other = union(first, task_type="ps", task_id=0, rpc_layer="x")
+    assert (other.task_type, other.task_id, other.rpc_layer) == ("ps", 0, "x")
+    sparse = union(first, make({"worker": {4: "e:5"}}))
+    assert sparse.cluster_spec().as_dict()["worker"] == {0: "a:1", 1: "b:2", 4: "e:5"}
+    with pytest.raises(KeyError, match="Duplicate keys"):
+        union(first, make({"worker": {1: "e:5"}})).cluster_spec()
+    with pytest.raises(ValueError, match="At least one"):
+        union()
+    with pytest.raises(TypeError, match="sub-class"):
+        union(first, SPEC)
+
+
+def slurm_step(monkeypatch, **values):
+    for name, value in values.items():
+        monkeypatch.setenv(f"SLURM_{name}", str(value))
+
+
+def test_cluster_of_a_slurm_step(monkeypatch):
+    make = tf.distribute.cluster_resolver.SlurmClusterResolver
+    monkeypatch.delenv("SLURM_PROCID", raising=False)
+    with pytest.raises(RuntimeError, match="SLURM_PROCID not found"):
+        make()
+    nodes = "t[02-03],x7"
+    slurm_step(monkeypatch, PROCID=3, STEP_NUM_TASKS=5, STEP_NODELIST=nodes)
+    slurm_step(monkeypatch, STEP_TASKS_PER_NODE="2(x2),1")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,1,2,3")
+    resolver = make({"ps": 1, "worker": 4}, port_base=10)
+    assert resolver.get_task_info() == (None, None) and resolver.master() == ""
+    spec = resolver.cluster_spec().as_dict()
+    assert spec == {"ps": ["t02:10"], "worker": ["t02:11", "t03:10", "t03:11", "x7:10"]}
+    assert resolver.get_task_info() == ("worker", 2)
+    assert os.environ["CUDA_VISIBLE_DEVICES"] == "2,3"
+    assert resolver.num_accelerators() == {"GPU": 2}
+    assert resolver.master() == "grpc://t03:11" and resolver.master("ps", 0, "x") == "x://t02:10"
+
+
+def test_slurm_steps_that_do_not_suffice(monkeypatch):
+    make = tf.distribute.cluster_resolver.SlurmClusterResolver
+    slurm_step(monkeypatch, PROCID=0, STEP_NUM_TASKS=2, STEP_NODELIST="a,b")
+    with pytest.raises(RuntimeError, match="Requested 3 tasks but only 2 were assigned"):
+        make({"worker": 3}, tasks_per_node=1, gpus_per_node=1)
+    with pytest.raises(RuntimeError, match="more GPUs per node"):
+        make(tasks_per_node=1, gpus_per_node=1, gpus_per_task=2)
+    for nodes in ("a[1", "a[1-]", "a,,b", "a]", "a[x]", ""):
+        slurm_step(monkeypatch, STEP_NODELIST=nodes)
+        with pytest.raises(ValueError, match="Invalid hostlist"):
+            make(tasks_per_node=1, gpus_per_node=0)
+    slurm_step(monkeypatch, STEP_NODELIST="a", STEP_TASKS_PER_NODE="2(y)")
+    with pytest.raises(ValueError, match="Invalid tasks-per-node"):
+        make(gpus_per_node=0)
 
 
 def test_the_address_of_a_server_has_a_port():

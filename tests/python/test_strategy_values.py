@@ -321,3 +321,24 @@ def test_values_from_a_function():
     for one in (tf.distribute.get_strategy(), tf.distribute.OneDeviceStrategy("/gpu:1")):
         plain = one.experimental_distribute_values_from_function(lambda _: tf.constant(3))
         assert int(one.run(lambda x: x + 1, (plain,))) == 4
+
+
+@pytest.mark.parametrize("axis", [0, [0], -2, [0, -1]])
+def test_means_over_sizes_that_are_unknown_in_a_trace(axis):
+    made = strategy()
+    dataset = tf.data.Dataset.from_tensor_slices(np.arange(6.0).reshape(3, 2)).batch(4)
+    iterator = iter(made.experimental_distribute_dataset(dataset))  # batches of 2 and 1
+    function = tf.function(lambda i: made.reduce("MEAN", next(i), axis=axis))
+    expected = np.arange(6.0).reshape(3, 2).mean(axis=tuple(np.atleast_1d(axis)))
+    np.testing.assert_allclose(function(iterator), expected)
+
+
+@pytest.mark.parametrize("traced", [False, True])
+def test_draws_of_a_generator_with_central_storage(traced):
+    made = tf.distribute.experimental.CentralStorageStrategy(["/gpu:0", "/gpu:1"])
+    with made.scope():
+        generator = tf.random.Generator.from_seed(1234)
+    draw = lambda: tf.stack([generator.uniform_full_int([2], tf.int32) for _ in range(2)])
+    draw = tf.function(draw) if traced else draw
+    drawn = [v.numpy() for _ in range(2) for v in made.experimental_local_results(made.run(draw))]
+    assert len(np.unique(drawn)) == 16

@@ -47,11 +47,18 @@ def environment_task():
     cluster, task = config.get("cluster"), config.get("task", {})
     if not cluster:
         return None
-    jobs = {
-        job: dict(enumerate([tasks] if isinstance(tasks, str) else tasks))
-        for job, tasks in cluster.items()
-    }
-    return jobs, task.get("type", "worker"), int(task.get("index", 0))
+    return (
+        {job: _numbered(tasks) for job, tasks in cluster.items()},
+        str(task.get("type", "worker")),
+        int(task.get("index", 0)),
+    )
+
+
+def _numbered(tasks):
+    """Returns the addresses of a job by task index, from an address, a list or an object."""
+    if isinstance(tasks, dict):
+        return {int(index): address for index, address in tasks.items()}
+    return dict(enumerate([tasks] if isinstance(tasks, str) else tasks))
 
 
 def join_tasks(jobs, job, index):

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import contextlib
 
-from situ._src.cluster.servers import TFConfigClusterResolver
+from situ._src.cluster.resolvers import TFConfigClusterResolver
 from situ._src.distribute.strategies import CentralStorageStrategy
 from situ._src.framework.api import export
 from situ._src.framework.scopes import device

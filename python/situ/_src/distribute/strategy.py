@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 import weakref
 
 import _situ
@@ -575,8 +576,10 @@ class Strategy:
 
 
 def _count(value, axes):
-    """Returns the number of elements in each sum."""
-    count = 1
-    for axis in axes:
-        count *= value.shape.as_list()[axis]
-    return count
+    """Returns the number of elements in each sum; a tensor if the shape is unknown."""
+    sizes = value.shape.as_list() if value.shape.rank is not None else None
+    if sizes is not None and all(sizes[axis] is not None for axis in axes):
+        return math.prod(sizes[axis] for axis in axes)
+    shape = op("Shape", value, out_type="int64")
+    axes = op("FloorMod", convert_to_tensor(axes), op("Rank", value))
+    return op("Prod", op("GatherV2", shape, axes, 0), 0)

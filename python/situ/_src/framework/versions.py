@@ -4,7 +4,7 @@ situ does not support."""
 
 from __future__ import annotations
 
-from situ._src.cluster.servers import ClusterResolver
+from situ._src.cluster.resolvers import ClusterResolver
 from situ._src.framework import logs, style
 from situ._src.framework.api import BOTH, V1, V2, export
 from situ._src.framework.device_types import PhysicalDevice

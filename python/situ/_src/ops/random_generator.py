@@ -168,14 +168,17 @@ class Generator:
 
     def skip(self, delta: Any) -> Any:
         """Advances the counter by `delta` numbers and returns the state before. In a replica the
-        copy of its device advances; the copies stay equal if all replicas draw alike."""
-        mode = place.mode
-        if mode == "replica" and hasattr(self._state, "values"):
+        copy of its device advances; the copies stay equal if all replicas draw alike. A state
+        without copies advances in each replica."""
+        mode, index = place.mode, place.index
+        if mode == "replica":
             place.mode = "update"
+            if len(getattr(self._state, "values", ())) < 2:
+                place.index = 0
         try:
             return self._skip(delta)
         finally:
-            place.mode = mode
+            place.mode, place.index = mode, index
 
     def _skip(self, delta):
         before = op("Identity", self._state.value())
