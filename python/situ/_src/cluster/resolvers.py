@@ -428,5 +428,5 @@ class SlurmClusterResolver(ClusterResolver):
         Args:
           task_type, task_id, config_proto: have no effect: all tasks have equally many.
         """
-        del task_type, task_id, config_proto
+        del task_type, task_id, config_proto  # all tasks have equally many
         return {"GPU": self._task_gpus}
