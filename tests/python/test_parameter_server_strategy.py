@@ -116,6 +116,33 @@ def test_errors_are_raised_once(cluster):
         coordinator.join()
 
 
+def test_what_can_be_scheduled(cluster):
+    coordinator = cluster.coordinator
+    with pytest.raises(TypeError, match="only accepts a `tf.function` or a concrete function"):
+        coordinator.schedule(lambda: tf.constant(1.0))
+    add = tf.function(lambda x, y: x + y)
+    remote = coordinator.schedule(add, args=(tf.constant(1.0), 2.0))
+    with pytest.raises(ValueError, match="RemoteValue` used as an input"):
+        coordinator.schedule(add, args=(tf.constant(1.0), remote))
+    concrete = add.get_concrete_function(tf.TensorSpec([]), tf.TensorSpec([]))
+    assert coordinator.schedule(concrete, args=(tf.constant(1.0), tf.constant(4.0))).fetch() == 5.0
+    assert remote.fetch() == 3.0
+
+
+def test_scheduled_functions_are_traced_once_per_value(cluster):
+    traced = []
+
+    @tf.function
+    def step(x, y, z):
+        traced.append(y)
+        return x * y + z[0]
+
+    calls = [(tf.constant(2.0), float(f"{y}.5"), [y]) for y in (1, 2, 1, 2)]
+    results = [cluster.coordinator.schedule(step, args=args) for args in calls]
+    assert [float(r.fetch()) for r in results] == [4.0, 7.0, 4.0, 7.0]
+    assert sorted(traced) == [1.5, 2.5]
+
+
 @pytest.mark.parametrize(
     "change, own, error",
     [

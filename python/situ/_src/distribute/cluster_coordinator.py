@@ -13,7 +13,7 @@ from situ._src.cluster import service
 from situ._src.distribute.parameter_server import ParameterServerStrategy, StepGraph
 from situ._src.framework import errors, logs, nest
 from situ._src.framework.api import export
-from situ._src.framework.concrete_function import is_tensor
+from situ._src.framework.concrete_function import ConcreteFunction, is_tensor
 from situ._src.framework.function import Function
 from situ._src.framework.session import Session
 from situ._src.ops.array_ops import convert_to_tensor, op
@@ -115,6 +115,30 @@ class _TracedIterator:
     get_next = __next__
 
 
+class _ById:
+    """An argument without a hash, as part of a key that keeps it."""
+
+    def __init__(self, value):
+        self._value = value
+
+    def __eq__(self, other):
+        return isinstance(other, _ById) and self._value is other._value
+
+    def __hash__(self):
+        return id(self._value)
+
+
+def _trace_key(value):
+    """Returns what decides whether a trace serves another argument."""
+    if is_tensor(value):
+        return value.dtype, tuple(value.shape)
+    try:
+        hash(value)
+    except TypeError:
+        return _ById(value)
+    return type(value), value
+
+
 class _Step:
     """A traced function, with a session per worker."""
 
@@ -207,15 +231,27 @@ class ClusterCoordinator:
         """Has a worker run a function; returns at once.
 
         Args:
-          fn: a tf.function or a Python function, which is traced once.
+          fn: a tf.function or a ConcreteFunction.
           args, kwargs: its arguments; of a value per worker each worker gets its own.
 
         Returns:
           A RemoteValue.
 
         Raises:
+          TypeError: `fn` is another function.
+          ValueError: an argument is a RemoteValue.
           Exception: the error of a function that was scheduled before.
         """
+        if not isinstance(fn, (Function, ConcreteFunction)):
+            raise TypeError(
+                "`tf.distribute.experimental.coordinator.ClusterCoordinator.schedule` only accepts "
+                "a `tf.function` or a concrete function."
+            )
+        if any(isinstance(v, RemoteValue) for v in nest.flatten((args, kwargs))):
+            raise ValueError(
+                "`tf.distribute.experimental.coordinator.RemoteValue` used as an input to "
+                "scheduled function is not supported currently."
+            )
         result = RemoteValue()
         with self._changed:
             self._raise()
@@ -258,8 +294,7 @@ class ClusterCoordinator:
 
     def _step_of(self, fn, args, kwargs):
         """Returns the trace of a function for arguments."""
-        leaf = lambda v: (v.dtype, tuple(v.shape)) if is_tensor(v) else id(v)
-        key = fn, tuple(leaf(v) for v in nest.flatten((args, kwargs)))
+        key = fn, tuple(_trace_key(v) for v in nest.flatten((args, kwargs)))
         with self._tracing:
             if key not in self._steps:
                 python = fn._converted() if isinstance(fn, Function) else fn

@@ -7,7 +7,7 @@ from numpy import ndarray
 
 from situ._src.framework import nest
 from situ._src.framework.concrete_function import ConcreteFunction
-from situ._src.framework.function import functions_run_eagerly
+from situ._src.framework.function import Function, functions_run_eagerly
 from situ._src.framework.scopes import device
 from situ._src.framework.traces import Traces
 from situ._src.framework.type_spec import TensorSpec, spec_of
@@ -84,7 +84,8 @@ class Programs:
         """Returns a step as a function of a batch that a ClusterCoordinator traces once."""
         if kind not in self._scheduled:
             step = getattr(self._model, kind + "_step")
-            self._scheduled[kind] = lambda batch: context.autograph(step)(pack(*batch))
+            python = lambda batch: context.autograph(step)(pack(*batch))
+            self._scheduled[kind] = Function(python, autograph=False)
         return self._scheduled[kind]
 
     def _strategy(self):
