@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_saved_model.py: objects with their variables and functions, in folders."""
 
+import collections
+
 import numpy as np
 import pytest
 
@@ -405,3 +407,66 @@ def test_a_variable_alone(tmp_path):
     tf.saved_model.save(tf.Variable([1.0, 2.0], name="w"), str(tmp_path))
     loaded = tf.saved_model.load(str(tmp_path))
     assert isinstance(loaded, tf.Variable) and loaded.numpy().tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_attributes_of_variables(tmp_path, times):
+    root = AutoTrackable()
+    root.variables = [
+        tf.Variable(
+            1.0,
+            trainable=False,
+            synchronization=tf.VariableSynchronization.NONE,
+            aggregation=tf.VariableAggregation.ONLY_FIRST_REPLICA,
+        ),
+        tf.Variable([1.0], shape=[None], name="w"),
+        tf.Variable(["a", "b"], shape=tf.TensorShape(None)),
+    ]
+    first, second, third = saved_and_loaded(root, tmp_path, times).variables
+    assert not first.trainable and first.synchronization is tf.VariableSynchronization.NONE
+    assert first.aggregation is tf.VariableAggregation.ONLY_FIRST_REPLICA
+    second.assign([1.0, 2.0])
+    assert second.shape.as_list() == [None] and second.name == "w:0"
+    assert third.shape.rank is None and third.numpy().tolist() == [b"a", b"b"]
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_named_tuples_of_results(tmp_path, times):
+    pair = collections.namedtuple("Pair", "b a")
+    root = AutoTrackable()
+    root.f = tf.function(lambda x: pair(x, [x + 1]), input_signature=[tf.TensorSpec([])])
+    made = saved_and_loaded(root, tmp_path, times).f(2.0)
+    assert (float(made.b), float(made.a[0]), type(made).__name__) == (2, 3, "Pair")
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_assets(tmp_path, times):
+    (tmp_path / "x").mkdir()
+    files = tmp_path / "words.txt", tmp_path / "x" / "words.txt"
+    for file in files:
+        file.write_text(str(file))
+    root = AutoTrackable()
+    root.one, root.two = (tf.saved_model.Asset(str(file)) for file in files)
+    root.same = tf.saved_model.Asset(tf.constant(str(files[0])))
+    root.read = tf.function(lambda: tf.io.read_file(root.two.asset_path), input_signature=[])
+    loaded = saved_and_loaded(root, tmp_path / "m", times)
+    texts = [str(file).encode() for file in files]
+    for file in files:
+        file.unlink()
+    assert loaded.read().numpy() == texts[1]
+    paths = [a.asset_path.numpy().decode() for a in (loaded.one, loaded.two, loaded.same)]
+    assert paths[0] == paths[2] != paths[1]
+    folder = tmp_path / "m" / str(times - 1) / "assets"
+    assert sorted(paths[:2]) == sorted(map(str, folder.iterdir()))
+
+
+def test_defaults_of_parameters_with_a_signature(tmp_path):
+    root = AutoTrackable()
+    root.f = tf.function(
+        lambda x=np.float32(5.0), scale=2.0: x * scale, input_signature=[tf.TensorSpec([])]
+    )
+    assert float(root.f()) == 10 and float(root.f(1.0)) == 2
+    with pytest.raises(TypeError, match="1 arguments, but 2 were given"):
+        root.f(1.0, 3.0)
+    loaded = saved_and_loaded(root, tmp_path)
+    assert float(loaded.f(3.0)) == 6

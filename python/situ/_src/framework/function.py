@@ -113,9 +113,12 @@ class Function(_situ.Function):
         try:
             if self._signature is not None:  # equal calls get equal keys
                 bound = self._signature.bind(*args, **kwargs)
-                if self.input_signature is None:
-                    bound.apply_defaults()
+                given = len(bound.args)
+                bound.apply_defaults()
                 args, kwargs = bound.args, bound.kwargs
+                if self.input_signature is not None:  # parameters after it have their defaults
+                    args = args[: max(given, len(self.input_signature))]
+                    kwargs = {k: v for k, v in kwargs.items() if k in received[1]}
             if self.input_signature is not None:
                 if len(args) != len(self.input_signature) or kwargs:
                     raise TypeError(

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import filecmp
 import os
 import shutil
 from typing import Any
@@ -19,6 +18,7 @@ from situ._src.framework.message_classes import DecodeError, ParseError, message
 from situ._src.framework.tensor import GraphTensor, constant_value
 from situ._src.framework.tensor_shape import as_shape
 from situ._src.ops.array_ops import group
+from situ._src.saved_model.asset import same_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -198,10 +198,6 @@ def _asset_path(tensor):
     return os.fsdecode(value)
 
 
-def _same_file(a, b):
-    return a == b or filecmp.cmp(a, b, shallow=False)
-
-
 @export(
     v1=(
         "saved_model.Builder",
@@ -357,7 +353,7 @@ class SavedModelBuilder:
         """Returns the file name for an asset; different files have different names."""
         base = name = os.path.basename(path)
         count = 0
-        while name in self._assets and not _same_file(path, self._assets[name]):
+        while name in self._assets and not same_file(path, self._assets[name]):
             count += 1
             name = f"{base}_{count}"
         return name

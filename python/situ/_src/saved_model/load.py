@@ -5,23 +5,26 @@ traced functions."""
 from __future__ import annotations
 
 import os
-from collections import namedtuple
 
 from situ._src.checkpoint import safetensors
 from situ._src.framework import errors
 from situ._src.framework.api import export
-from situ._src.framework.module import Module
+from situ._src.framework.autotrackable import AutoTrackable
 from situ._src.framework.scopes import init_scope
+from situ._src.framework.tensor_shape import TensorShape
 from situ._src.ops.array_ops import concat, convert_to_tensor
 from situ._src.saved_model import saved_tables
+from situ._src.saved_model.asset import ASSETS, Asset
 from situ._src.saved_model.restored import (
     RestoredFunction,
     SignatureMap,
     Trace,
     array_of,
+    made_tuple,
     parsed,
 )
 from situ._src.saved_model.save import FILE
+from situ._src.variables.synchronization import VariableAggregation, VariableSynchronization
 from situ._src.variables.variable import variable as make_variable
 
 TYPE_CHECKING = False
@@ -29,7 +32,15 @@ if TYPE_CHECKING:
     from situ._src.framework.type_aliases import Any
 
 
-class Loaded(Module):
+# How the options of variables are read.
+_OPTIONS = {
+    "synchronization": VariableSynchronization.__getitem__,
+    "aggregation": VariableAggregation.__getitem__,
+    "shape": TensorShape,
+}
+
+
+class Loaded(AutoTrackable):
     """The result of tf.saved_model.load: an object with the attributes of the saved one."""
 
     signatures: dict = {}
@@ -49,20 +60,24 @@ class _Reader:
 
     def __init__(self, file):
         self._file, self._made, self._tables, self._objects = file, {}, {}, {}
+        self._assets: dict = {}
         self.tree = parsed(file.metadata["object"])
         self._slices = self.tree.get("slices", {})
         data = parsed(file.metadata["traces"])
         self.traces = [Trace(t, self.variable, self.captured) for t in data]
 
-    def variable(self, number, name="Variable", trainable=True):
-        """Returns a variable."""
+    def variable(self, number, name="Variable", trainable=True, **options):
+        """Returns a variable; `options` are further arguments of tf.Variable."""
         rows = self._slices.get(str(number))
         if rows is not None:
             return _Rows(self.variable(rows[0]), *rows[1:])
         if number not in self._made:
             with init_scope():
                 self._made[number] = make_variable(
-                    self._file.get(f"variable/{number}"), trainable=trainable, name=name
+                    array_of(self._file, f"variable/{number}"),
+                    trainable=trainable,
+                    name=name,
+                    **options,
                 )
         return self._made[number]
 
@@ -75,10 +90,19 @@ class _Reader:
                 self._tables[number] = saved_tables.made(data, arrays)
         return self._tables[number]
 
+    def asset(self, name):
+        """Returns an asset."""
+        if name not in self._assets:
+            folder = os.path.join(os.path.dirname(self._file.path), ASSETS)
+            self._assets[name] = Asset(os.path.join(folder, os.path.basename(name)))
+        return self._assets[name]
+
     def captured(self, key):
-        """Returns a captured value: a tensor, or the handle of a table."""
+        """Returns a captured value: a tensor, the handle of a table, or the path of an asset."""
         if isinstance(key, int):
             return self.table(key).resource_handle
+        if isinstance(key, dict):
+            return self.asset(key["asset"]).asset_path
         return convert_to_tensor(array_of(self._file, key))
 
     def restore(self, data, name=""):
@@ -91,8 +115,12 @@ class _Reader:
                 self._create(number, self.tree["objects"][number], name)
             return self._objects[number]
         if "variable" in data:
-            return self.variable(data["variable"], data["name"], data["trainable"])
-        return self.table(data["table"])
+            options = dict(data.get("options", {}))
+            for key, decode in _OPTIONS.items():
+                if key in options:
+                    options[key] = decode(options[key])
+            return self.variable(data["variable"], data["name"], data["trainable"], **options)
+        return self.asset(data["asset"]) if "asset" in data else self.table(data["table"])
 
     def _create(self, number, data, name):
         """Creates an object; it is known before its parts, which may refer to it."""
@@ -105,8 +133,7 @@ class _Reader:
             made.extend(self.restore(d) for d in data["list"])
         elif "tuple" in data:
             parts = [self.restore(d) for d in data["tuple"]]
-            kind = namedtuple(data["name"], data["fields"])._make if "fields" in data else tuple
-            self._objects[number] = kind(parts)
+            self._objects[number] = made_tuple(data, parts)
         elif "dict" in data:
             made = self._objects[number] = {}
             made.update((k, self.restore(d, k)) for k, d in data["dict"].items())

@@ -8,6 +8,7 @@ import functools
 import inspect
 import json
 import pprint
+from collections import namedtuple
 from collections.abc import Mapping
 
 import numpy
@@ -46,8 +47,15 @@ def decoded(value, leaf):
         return {k: decoded(v, leaf) for k, v in value["dict"].items()}
     if "list" in value or "tuple" in value:
         parts = [decoded(v, leaf) for v in value.get("list", value.get("tuple"))]
-        return parts if "list" in value else tuple(parts)
+        return parts if "list" in value else made_tuple(value, parts)
     return leaf(value)
+
+
+def made_tuple(data: dict, parts: list) -> tuple:
+    """Returns a tuple, or the named tuple that JSON data describes."""
+    if "fields" not in data:
+        return tuple(parts)
+    return namedtuple(data["name"], data["fields"])(*parts)
 
 
 def _argument_of(value):

@@ -8,12 +8,13 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 from collections.abc import Mapping
 
 import numpy
 
 from situ._src.checkpoint import safetensors
-from situ._src.framework import logs, tensor_shape
+from situ._src.framework import errors, logs, tensor_shape
 from situ._src.framework.api import export
 from situ._src.framework.autotrackable import AutoTrackable
 from situ._src.framework.concrete_function import ConcreteFunction
@@ -22,6 +23,7 @@ from situ._src.framework.keywords import unsupported
 from situ._src.framework.tensor import Tensor
 from situ._src.framework.type_spec import TensorSpec, spec_of
 from situ._src.ops.array_ops import convert_to_tensor, op
+from situ._src.saved_model.asset import ASSETS, Asset, asset_paths, same_file
 from situ._src.saved_model.restored import (
     BYTES,
     COMPOSITE_SPECS,
@@ -48,8 +50,16 @@ def _encoded(value, leaf):
     if isinstance(value, dict):
         return {"dict": {k: _encoded(v, leaf) for k, v in value.items()}}
     if isinstance(value, (list, tuple)):
-        return {"list" if isinstance(value, list) else "tuple": [_encoded(v, leaf) for v in value]}
+        data = {"list" if isinstance(value, list) else "tuple": [_encoded(v, leaf) for v in value]}
+        return {**data, **_fields(value)}
     return leaf(value)
+
+
+def _fields(value):
+    """Returns the name and the fields of a named tuple."""
+    if not hasattr(value, "_fields"):
+        return {}
+    return {"name": type(value).__name__, "fields": list(value._fields)}
 
 
 def _sizes(shape):
@@ -112,6 +122,19 @@ def _is_sharded(value):
     return hasattr(value, "_situ_parts_of_variable_")
 
 
+def _variable_options(variable):
+    """Returns further arguments of tf.Variable, as far as they are not the usual ones."""
+    options: dict = {}
+    for name, usual in (("synchronization", "AUTO"), ("aggregation", "NONE")):
+        value = getattr(variable, name, None)
+        if value is not None and value.name != usual:
+            options[name] = value.name
+    shape = tensor_shape.as_shape(variable.shape)
+    if not shape.is_fully_defined():
+        options["shape"] = _sizes(shape)
+    return options
+
+
 class _Writer:
     """Collects variables and traces of an object and of what it holds."""
 
@@ -119,6 +142,7 @@ class _Writer:
         self.variables, self.arrays, self.traces, self.slices = {}, {}, [], {}
         self.objects, self._numbers, self._kept = [], {}, []  # objects; id -> number
         self.tables, self._table_numbers, self._trace_numbers = [], {}, {}
+        self.assets: dict = {}  # file name -> path of the original
         self.keeps_gradients = getattr(options, "experimental_custom_gradients", True)
 
     def variable(self, variable):
@@ -149,6 +173,9 @@ class _Writer:
         captured = []
         for tensor, inside in graph.captured.values():
             is_table = tensor.dtype.name == "resource"
+            if id(tensor) in asset_paths:
+                captured.append([inside.name, {"asset": self.asset(asset_paths[id(tensor)])}])
+                continue
             key = self._table_of(tensor, concrete) if is_table else self.array(tensor)
             captured.append([inside.name, key])
         args, words = concrete.structured_input_signature
@@ -170,6 +197,17 @@ class _Writer:
             }
         )
         return len(self.traces) - 1
+
+    def asset(self, asset):
+        """Returns the file name of an asset in the model; equal files have one name."""
+        path = os.fsdecode(asset.asset_path.numpy())
+        base, count = os.path.basename(path), 0
+        name = base
+        while name in self.assets and not same_file(path, self.assets[name]):
+            count += 1
+            name = f"{base}_{count}"
+        self.assets.setdefault(name, path)
+        return name
 
     def array(self, tensor):
         """Returns the key of the value of a tensor in the file."""
@@ -244,9 +282,12 @@ class _Writer:
                 "variable": self.variable(value),
                 "name": value.name.split(":")[0],
                 "trainable": bool(value.trainable),
+                "options": _variable_options(value),
             }
         if isinstance(value, (StaticHashTable, MutableTable)):
             return {"table": self.table(value)}
+        if isinstance(value, Asset):
+            return {"asset": self.asset(value)}
         if isinstance(value, (*_FUNCTIONS, dict, list, tuple, AutoTrackable)):
             return {"object": self.number(value)}
         return None
@@ -271,10 +312,7 @@ class _Writer:
             parts = [self.thing(v) for v in value]
             while isinstance(value, list) and parts and parts[-1] is None:
                 parts.pop()
-            data = {"list" if isinstance(value, list) else "tuple": parts}
-            if hasattr(value, "_fields"):
-                data.update(name=type(value).__name__, fields=list(value._fields))
-            return data
+            return {"list" if isinstance(value, list) else "tuple": parts, **_fields(value)}
         return {"members": self._members(_members(value))}
 
     def _members(self, items):
@@ -435,6 +473,11 @@ def _of_strings(key, array):
 def _write(export_dir, writer, tree):
     os.makedirs(export_dir, exist_ok=True)
     tree.update(objects=writer.objects, tables=writer.tables)
+    for name, path in writer.assets.items():
+        to = os.path.join(export_dir, ASSETS, name)
+        os.makedirs(os.path.dirname(to), exist_ok=True)
+        with errors.convert_os_errors(path), contextlib.suppress(shutil.SameFileError):
+            shutil.copyfile(path, to)
     kept = {}
     for key, array in writer.arrays.items():
         kept.update(_of_strings(key, array) if array.dtype.kind in "OS" else {key: array})
