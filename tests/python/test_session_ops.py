@@ -73,3 +73,25 @@ def test_tensors_of_dead_handles_are_deleted():
         with pytest.raises(tf.errors.InvalidArgumentError, match="Failed to delete"):
             session.run(deleter, {holder: names[0]})
         session.run(deleter, {holder: kept.get_raw_handle()})
+
+
+@pytest.mark.parametrize(
+    "create",
+    [
+        lambda: tf.constant(1.0),
+        lambda: tf.SparseTensor([[0]], [1.0], [2]),
+        lambda: tf.ragged.constant([[1.0], []]),
+        lambda: tf.get_session_handle(tf.constant(1.0)),
+        lambda: tf.report_uninitialized_variables([tf.Variable(1.0)]),
+        lambda: tf.summary.scalar("loss", 1.0),
+    ],
+    ids=["tensor", "sparse", "ragged", "handle", "uninitialized", "summary"],
+)
+def test_eval_needs_a_session(create):
+    with pytest.raises(ValueError, match=r"Cannot evaluate tensor using `eval\(\)`: No default"):
+        create().eval()
+
+
+def test_load_needs_a_session():
+    with pytest.raises(ValueError, match="Either session argument should be provided"):
+        tf.Variable(1.0).load(2.0)

@@ -29,3 +29,18 @@ def pop(session) -> None:
 def current():
     """Returns the default session of the current thread, or None."""
     return stack()[-1] if stack() else None
+
+
+def for_eval(session):
+    """Returns a session, or the default session if it is None.
+
+    Raises:
+      ValueError: both are None.
+    """
+    session = session or current()
+    if session is None:
+        raise ValueError(
+            "Cannot evaluate tensor using `eval()`: No default session is registered. Use `with "
+            "sess.as_default()` or pass an explicit session to `eval(session=sess)`"
+        )
+    return session

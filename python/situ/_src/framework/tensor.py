@@ -81,14 +81,7 @@ def _eval(self, feed_dict=None, session=None):
             "eval is not supported when eager execution is enabled, is "
             ".numpy() what you're looking for?"
         )
-    session = session or default_session.current()
-    if session is None:
-        raise ValueError(
-            "Cannot evaluate tensor using `eval()`: No default session is registered. "
-            "Use `with sess.as_default()` or pass an explicit session to "
-            "`eval(session=sess)`"
-        )
-    return session.run(self, feed_dict)
+    return default_session.for_eval(session).run(self, feed_dict)
 
 
 def _run(self, feed_dict=None, session=None):

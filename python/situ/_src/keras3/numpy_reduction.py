@@ -434,13 +434,8 @@ def _argument(find):
     return compute
 
 
-def _float_of(x):
-    x = tensor(x)
-    return tf.cast(x, "int32") if x.dtype.name == "bool" else x
-
-
-argmax = _reduction("argmax", _float_of, _argument(tf.argmax), "Index of the maximum.")
-argmin = _reduction("argmin", _float_of, _argument(tf.argmin), "Index of the minimum.")
+argmax = _reduction("argmax", _numbers, _argument(tf.argmax), "Index of the maximum.")
+argmin = _reduction("argmin", _numbers, _argument(tf.argmin), "Index of the minimum.")
 
 
 def _nan_argument(find, value):

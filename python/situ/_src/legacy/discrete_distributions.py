@@ -386,6 +386,10 @@ class _Concentration(_Vectors):
     def _like(self):
         return self._concentration
 
+    def _covariance(self):
+        x = self._scale() * self._mean()
+        return self._covariance_of(x, x)
+
 
 @named("Dirichlet")
 class Dirichlet(_Concentration):
@@ -452,10 +456,6 @@ class Dirichlet(_Concentration):
 
     def _scale(self):
         return op("Rsqrt", 1.0 + _column(self.total_concentration))
-
-    def _covariance(self):
-        x = self._scale() * self._mean()
-        return self._covariance_of(x, x)
 
     def _variance(self):
         scale = self._scale()
@@ -542,10 +542,6 @@ class DirichletMultinomial(_Concentration):
     def _scale(self):
         total = _column(self.total_concentration)
         return op("Sqrt", (1.0 + total / self.total_count) / (1.0 + total))
-
-    def _covariance(self):
-        x = self._scale() * self._mean()
-        return self._covariance_of(x, x)
 
     def _variance(self):
         scale = self._scale()

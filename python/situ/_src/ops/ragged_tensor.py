@@ -8,7 +8,7 @@ import functools
 
 import numpy
 
-from situ._src.framework import tensor_shape
+from situ._src.framework import default_session, tensor_shape
 from situ._src.framework.api import BOTH, export
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import scope
@@ -665,15 +665,7 @@ class RaggedTensor:
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
         """Returns the value as a `RaggedTensorValue`, computed in a session."""
-        from situ._src.framework.session import get_default_session
-
-        session = session or get_default_session()
-        if session is None:
-            raise ValueError(
-                "Cannot evaluate tensor using `eval()`: No default session is registered. Use "
-                "`with sess.as_default()` or pass an explicit session to `eval(session=sess)`"
-            )
-        return session.run(self, feed_dict)
+        return default_session.for_eval(session).run(self, feed_dict)
 
     def consumers(self) -> list:
         """Returns the operations that read the parts of this tensor."""

@@ -126,7 +126,7 @@ class _HandleFetch:
           The TensorHandle.
         """
 
-        return (session or default_session.current()).run(self, feed_dict)
+        return default_session.for_eval(session).run(self, feed_dict)
 
     def __repr__(self) -> str:
         return repr(self._tensor)

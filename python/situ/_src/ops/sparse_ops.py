@@ -9,7 +9,7 @@ import collections
 import numpy
 
 import _situ
-from situ._src.framework import errors, tensor_shape
+from situ._src.framework import default_session, errors, tensor_shape
 from situ._src.framework.api import BOTH, OPS, export
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import scope
@@ -153,16 +153,7 @@ class SparseTensor:
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
         """Returns the value as a `SparseTensorValue`, computed in a session."""
-        from situ._src.framework.session import get_default_session
-
-        session = session or get_default_session()
-        if session is None:
-            raise ValueError(
-                "Cannot evaluate tensor using `eval()`: No default session is "
-                "registered. Use `with sess.as_default()` or pass an explicit session "
-                "to `eval(session=sess)`"
-            )
-        return session.run(self, feed_dict)
+        return default_session.for_eval(session).run(self, feed_dict)
 
 
 @export("SparseTensorValue", v1="SparseTensorValue")

@@ -59,7 +59,7 @@ class SummaryTensor:
           feed_dict: maps tensors to values.
           session: the session; the default session if it is None.
         """
-        return (session or default_session.current()).run(self, feed_dict)
+        return default_session.for_eval(session).run(self, feed_dict)
 
     def __repr__(self):
         return f"<tf.Tensor '{self.name}' shape=() dtype=string>"

@@ -160,8 +160,16 @@ class GraphVariable(eager_variable.Operators):
         Args:
           value: the value.
           session: the session; the default session if it is None.
+
+        Raises:
+          ValueError: there is no default session.
         """
         session = session or default_session.current()
+        if session is None:
+            raise ValueError(
+                "Either session argument should be provided or default session should be "
+                "established"
+            )
         session.run(self._initializer, {self._initializer.inputs[1]: value})
 
     def __repr__(self):

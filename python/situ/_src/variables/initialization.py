@@ -37,7 +37,7 @@ class Probe:
         return self._compute(session)
 
     def eval(self, feed_dict=None, session=None):
-        return (session or default_session.current()).run(self, feed_dict)
+        return default_session.for_eval(session).run(self, feed_dict)
 
     def __repr__(self):
         return f"<tf.Tensor '{self.name}' shape={self.shape} dtype={self.dtype.name}>"
