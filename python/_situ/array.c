@@ -2,15 +2,15 @@
  * array.c: converts tensors to NumPy arrays. NumPy is imported on first use. */
 #include <stdlib.h>
 
+#include "interruptible.h"
 #include "situ_python.h"
 
-static PyObject *numpy_empty, *numpy_array, *numpy_types[N_TYPES];
+static PyObject *numpy_empty, *numpy_types[N_TYPES];
 
 static int prepare(void) {
   if (numpy_empty) return 0;
   PyObject *numpy = PyImport_ImportModule("numpy");
   if (!numpy) return -1;
-  numpy_array = PyObject_GetAttrString(numpy, "array");
   PyObject *dtype = PyObject_GetAttrString(numpy, "dtype");
 #define NUMPY_TYPE(name, number, bytes, tf_name, text)                                         \
   if (dtype && number != SITU_RESOURCE && number != SITU_VARIANT && !types_is_storage(number)) \
@@ -28,24 +28,20 @@ static int prepare(void) {
   return PyErr_Occurred() ? -1 : 0;
 }
 
-/* Creates an object array of bytes. */
-static PyObject *string_array(const situ_tensor *tensor) {
-  const int64_t count = situ_shape_count(situ_tensor_shape(tensor));
-  PyObject *list = PyList_New(count), *shape = types_tuple(situ_tensor_shape(tensor));
-  for (int64_t i = 0; list && i < count; i++) {
+/* Stores the strings of a tensor in an object array. */
+static int store_strings(const situ_tensor *tensor, PyObject *array) {
+  Py_buffer view;
+  if (PyObject_GetBuffer(array, &view, PyBUF_WRITABLE | PyBUF_FORMAT)) return -1;
+  PyObject **items = view.buf;
+  const int64_t count = view.len / (Py_ssize_t)sizeof *items;
+  for (int64_t i = 0; i < count && !interruptible_pending(i); i++) {
     const situ_string text = situ_tensor_string(tensor, i);
     PyObject *item = PyBytes_FromStringAndSize(text.data, (Py_ssize_t)text.length);
-    if (!item) Py_CLEAR(list);
-    if (list) PyList_SET_ITEM(list, i, item);
+    if (!item) break;
+    Py_XSETREF(items[i], item);
   }
-  PyObject *flat = list && shape
-                       ? PyObject_CallFunction(numpy_array, "OO", list, numpy_types[SITU_STRING])
-                       : NULL;
-  PyObject *result = flat ? PyObject_CallMethod(flat, "reshape", "(O)", shape) : NULL;
-  Py_XDECREF(list);
-  Py_XDECREF(shape);
-  Py_XDECREF(flat);
-  return result;
+  PyBuffer_Release(&view);
+  return PyErr_Occurred() ? -1 : 0;
 }
 
 static int read_into(const situ_tensor *tensor, PyObject *array) {
@@ -92,16 +88,13 @@ PyObject *array_from_tensor(situ_tensor *tensor) {
     PyErr_SetString(PyExc_TypeError, "A resource handle cannot be converted to a NumPy array.");
     return NULL;
   }
-  if (type == SITU_STRING) {
-    array = string_array(tensor);
-  } else {
-    PyObject *tuple = types_tuple(shape);
-    PyObject *args[2] = {tuple, numpy_types[type]};
-    array = tuple ? PyObject_Vectorcall(numpy_empty, args, 2, NULL) : NULL;
-    Py_XDECREF(tuple);
-    if (array && read_into(tensor, array)) Py_CLEAR(array);
-    if (array && types_is_storage(type)) array = from_bits(array, type);
-  }
+  PyObject *tuple = types_tuple(shape);
+  PyObject *args[2] = {tuple, numpy_types[type]};
+  array = tuple ? PyObject_Vectorcall(numpy_empty, args, 2, NULL) : NULL;
+  Py_XDECREF(tuple);
+  if (array && (type == SITU_STRING ? store_strings(tensor, array) : read_into(tensor, array)))
+    Py_CLEAR(array);
+  if (array && types_is_storage(type)) array = from_bits(array, type);
   if (!array || shape.rank > 0) return array;
   PyObject *empty = PyTuple_New(0); /* a scalar: array[()] */
   PyObject *scalar = empty ? PyObject_GetItem(array, empty) : NULL;

@@ -295,7 +295,7 @@ static int read_attr(struct call *call, int slot, const situ_op_attr *attr, PyOb
     case SITU_ATTR_SHAPES:
       return read_shapes(call, slot, value, out);
     case SITU_ATTR_FUNCTION:
-      *out = situ_attr_function(attr->name, PyUnicode_AsUTF8(value));
+      *out = situ_attr_function(attr->name, convert_text(value));
       break;
     default:
       break;

@@ -9,7 +9,7 @@ static PyObject *get(PyObject *dict, const char *name) {
 
 static const char *text_of(PyObject *dict, const char *name) {
   PyObject *value = get(dict, name);
-  return value ? PyUnicode_AsUTF8(value) : NULL;
+  return value ? convert_text(value) : NULL;
 }
 
 static long long integer_of(PyObject *dict, const char *name) {
@@ -39,7 +39,7 @@ static void read_lists(PyObject *dict, situ_device_config *out, struct config_st
   for (Py_ssize_t i = 0; items && i < PyList_GET_SIZE(items) && i < 64; i++) {
     PyObject *pair = PyList_GET_ITEM(items, i); /* the dict owns the name */
     store->memory[out->n_device_memory++] = (situ_device_memory){
-        PyUnicode_AsUTF8(PyTuple_GET_ITEM(pair, 0)), memory_of(PyTuple_GET_ITEM(pair, 1))};
+        convert_text(PyTuple_GET_ITEM(pair, 0)), memory_of(PyTuple_GET_ITEM(pair, 1))};
   }
   Py_XDECREF(items);
   out->virtual_devices = store->virtual_devices;

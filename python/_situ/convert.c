@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "interruptible.h"
 #include "situ_python.h"
 
 const char *convert_text(PyObject *text) {
@@ -103,7 +104,7 @@ static void analyze(PyObject *value, int depth, struct value_info *value_info) {
   if (value_info->shape.dim[depth] < 0) value_info->shape.dim[depth] = n;
   if (value_info->shape.dim[depth] != n) value_info->ragged = true;
   for (Py_ssize_t i = 0; i < n && !value_info->ragged && value_info->kind != KIND_OTHER; i++) {
-    if (PySequence_Fast_GET_SIZE(value) != n) { /* changed by user code */
+    if (PySequence_Fast_GET_SIZE(value) != n || interruptible_pending(i)) { /* by user code */
       value_info->ragged = true;
       return;
     }
@@ -218,7 +219,7 @@ static PyObject *to_numpy(PyObject *value, bool is_list, bool of_arrays) {
 static bool all_strings(PyObject *value) {
   if (!PyList_Check(value)) return kind_of(value) == KIND_TEXT;
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(value); i++)
-    if (!all_strings(PyList_GET_ITEM(value, i))) return false;
+    if (interruptible_pending(i) || !all_strings(PyList_GET_ITEM(value, i))) return false;
   return true;
 }
 
@@ -228,10 +229,8 @@ static situ_tensor *convert_via_list(PyObject *value, PyObject *array, situ_type
   situ_tensor *result = NULL;
   if (list && all_strings(list))
     result = convert_value(list, type);
-  else if (list && context_graph())
-    raise_no_common_type(value);
-  else if (list)
-    raise_unsupported(value);
+  else if (list && !PyErr_Occurred())
+    (void)(context_graph() ? raise_no_common_type(value) : raise_unsupported(value));
   Py_XDECREF(list);
   return result;
 }
@@ -578,7 +577,7 @@ situ_tensor *convert_value(PyObject *value, situ_type type) {
   struct value_info value_info = {.shape = SITU_ANY_SHAPE};
   for (int i = 0; i < SITU_MAX_RANK; i++) value_info.shape.dim[i] = SITU_ANY;
   analyze(value, 0, &value_info);
-  situ_tensor *tensor = convert_analyzed(value, &value_info, type);
+  situ_tensor *tensor = PyErr_Occurred() ? NULL : convert_analyzed(value, &value_info, type);
   Py_XDECREF(value_info.leaf);
   Py_XDECREF(value_info.first);
   return tensor;

@@ -51,7 +51,7 @@ static PyObject *create(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   int rank, real;
   if (!PyArg_ParseTuple(args, "O!OOip", &function_type, &op, &python, &text, &rank, &real))
     return NULL;
-  const char *name = text == Py_None ? NULL : PyUnicode_AsUTF8(text);
+  const char *name = text == Py_None ? NULL : convert_text(text);
   if (!name && text != Py_None) return NULL;
   struct fast_path_object *self = (struct fast_path_object *)type->tp_alloc(type, 0);
   if (!self) return NULL;

@@ -2,6 +2,7 @@
  * fill.c: creates a tensor from the elements of nested lists. */
 #include <stdlib.h>
 
+#include "interruptible.h"
 #include "situ_python.h"
 
 /* The destination. Conversions may run user code that changes the lists, so elements are counted.
@@ -68,7 +69,7 @@ static void fill(PyObject *value, int depth, struct fill_state *to) {
     changed();
     return;
   }
-  for (Py_ssize_t i = 0; i < n && !PyErr_Occurred(); i++) {
+  for (Py_ssize_t i = 0; i < n && !PyErr_Occurred() && !interruptible_pending(i); i++) {
     if (PySequence_Fast_GET_SIZE(value) != n) {
       changed();
       return;

@@ -45,6 +45,12 @@ situ_status interruptible_call(situ_status (*function)(void *context), void *con
  * exception. */
 bool interruptible_is_active(void);
 
+/* Whether a signal handler has raised an exception; asks at some steps of a long loop that has the
+ * GIL. */
+static inline bool interruptible_pending(int64_t step) {
+  return (step & 0xffff) == 0xffff && PyErr_CheckSignals();
+}
+
 /* Stores the main thread, which receives signals. */
 void interruptible_prepare(void);
 

@@ -104,7 +104,7 @@ static void message_dealloc(PyObject *self) {
 /* ---- Fields ---- */
 
 static const situ_field *find_field(const situ_message *message, PyObject *name) {
-  const char *text = PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
+  const char *text = PyUnicode_Check(name) ? convert_text(name) : NULL;
   if (!text) return NULL;
   return situ_message_type_field(situ_message_type_of(message), text);
 }
@@ -209,7 +209,7 @@ int message_update(situ_message *message, PyObject *keywords) {
 static PyObject *has_field(PyObject *self, PyObject *name) {
   const situ_field *field = need_field(MESSAGE_OF(self), name);
   if (!field) {
-    const char *oneof = PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
+    const char *oneof = PyUnicode_Check(name) ? convert_text(name) : NULL;
     const situ_message_type *type = situ_message_type_of(MESSAGE_OF(self));
     for (int i = 0; oneof && i < type->count; i++) {
       if (!type->fields[i].oneof || strcmp(type->fields[i].oneof, oneof) != 0) continue;
@@ -225,7 +225,7 @@ static PyObject *has_field(PyObject *self, PyObject *name) {
 }
 
 static PyObject *which_oneof(PyObject *self, PyObject *name) {
-  const char *oneof = PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
+  const char *oneof = PyUnicode_Check(name) ? convert_text(name) : NULL;
   const situ_message_type *type = situ_message_type_of(MESSAGE_OF(self));
   for (int i = 0; oneof && i < type->count; i++) {
     if (!type->fields[i].oneof || strcmp(type->fields[i].oneof, oneof) != 0) continue;
@@ -485,7 +485,7 @@ PyTypeObject message_type = {PyVarObject_HEAD_INIT(NULL, 0).tp_name = "_situ.Mes
 /* message_fields(full name): (name, number, type, repeated, map, oneof, message, enum) of each. */
 static PyObject *message_fields(PyObject *self, PyObject *name) {
   (void)self;
-  const char *text = PyUnicode_AsUTF8(name);
+  const char *text = convert_text(name);
   const situ_message_type *type = text ? situ_message_type_find(text) : NULL;
   if (!text) return NULL;
   if (!type) return PyErr_Format(PyExc_ValueError, "There is no message type %s.", text);

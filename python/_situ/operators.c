@@ -208,8 +208,8 @@ static PyObject *promoted(binaryfunc compute, PyObject *x, PyObject *y) {
   return result;
 }
 
-static PyObject *nb_power(PyObject *x, PyObject *y, PyObject *none) {
-  (void)none;
+static PyObject *nb_power(PyObject *x, PyObject *y, PyObject *modulus) {
+  if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED; /* TypeError, as for arrays of NumPy */
   return promoted(power, x, y);
 }
 

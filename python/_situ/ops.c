@@ -186,7 +186,7 @@ static PyObject *get_definition(PyObject *self, void *closure) {
 /* argument_doc(name): the sentence that documents an argument, or "". */
 static PyObject *argument_doc(PyObject *self, PyObject *name) {
   char sentence[1024];
-  const char *utf8 = PyUnicode_AsUTF8(name);
+  const char *utf8 = convert_text(name);
   if (!utf8) return NULL;
   const situ_status status = situ_ops_argument_doc(((struct function_object *)self)->number, utf8,
                                                    sentence, sizeof sentence);

@@ -10,7 +10,8 @@ static PyObject *function; /* (token, list of arrays) -> list of arrays */
 /* Returns the code of a tf.errors exception; SITU_OK for others. */
 static situ_code code_of(PyObject *error) {
   PyObject *name = error ? PyObject_GetAttrString((PyObject *)Py_TYPE(error), "__module__") : NULL;
-  const bool ours = name && PyUnicode_Check(name) && strstr(PyUnicode_AsUTF8(name), "errors");
+  const char *text = name && PyUnicode_Check(name) ? convert_text(name) : NULL;
+  const bool ours = text && strstr(text, "errors");
   PyObject *number = ours ? PyObject_GetAttrString(error, "error_code") : NULL;
   const long code = number && PyLong_Check(number) ? PyLong_AsLong(number) : 0;
   Py_XDECREF(name);

@@ -119,7 +119,7 @@ static inline __attribute__((always_inline)) float math_tanh(float x) {
   p = p * z - 3.33332819422e-1f;
   const float near = p * z * x + x;
   const float far = 1.0f - 2.0f / (math_exp(a + a) + 1.0f);
-  return a < 0.625f ? near : copysignf(far, x);
+  return copysignf(a < 0.625f ? near : far, x); /* also of -0 */
 }
 
 /* Maps tanh(x) to math_tanh for float and to tanh of <math.h> for double: inside its own macro a

@@ -93,6 +93,7 @@ static situ_status record_widened(struct call *call) {
   const size_t n = (size_t)call->n_in + (size_t)call->n_out;
   wide.in = ARENA_ARRAY(call->to->arena, struct operand, n + 1);
   wide.attrs = widen_attrs(call);
+  wide.stored = call->n_out ? call->out[0].type : SITU_NO_TYPE;
   if (!wide.in || !wide.attrs) return NO_MEMORY();
   wide.out = wide.in + call->n_in;
   memcpy(wide.in, call->in, sizeof *wide.in * (size_t)call->n_in);

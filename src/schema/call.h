@@ -63,6 +63,7 @@ struct call {
   struct operand *in, *out;
   struct recorder *to; /* NULL while shapes are inferred */
   bool building;       /* shapes are inferred while a node is added; selects the error message */
+  situ_type stored;    /* the type of operands that were widened for the kernels; else none */
   bool saves_result;   /* a later call reads the saved result: call_save_result */
   const struct saved_result
       *saved; /* of an op with `forward_op`: the saved result of that op; else NULL */

@@ -28,6 +28,19 @@ def test_they_are_errors(graph, make):
         make()
 
 
+def test_options_of_sessions(graph):
+    options = tf.GPUOptions(visible_device_list="0\0,1")
+    with pytest.raises(ValueError, match="null character"):
+        tf.Session(config=tf.ConfigProto(gpu_options=options))
+
+
+def test_fields_of_messages():
+    with pytest.raises(ValueError):
+        tf.GraphDef().HasField("versions\0")
+    with pytest.raises(ValueError):
+        tf.AttrValue().WhichOneof("value\0")
+
+
 def test_an_imported_graph_def(graph):
     tf.constant(1, name="a")
     message = tf.GraphDef()

@@ -468,3 +468,134 @@ def test_a_stitch_beyond_the_memory_is_an_error():
     width = pages // 4 // 2**31 + 1
     with pytest.raises(tf.errors.ResourceExhaustedError, match=r"OOM when allocating tensor"):
         tf.dynamic_stitch([[2**31 - 1]], [tf.ones([1, width])])
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32", "int8", "uint64"])
+def test_extremes_of_empty_segments(dtype):
+    data = tf.constant([1, 2], dtype)
+    most = tf.math.unsorted_segment_max(data, [0, 0], 2)[1]
+    least = tf.math.unsorted_segment_min(data, [0, 0], 2)[1]
+    kind = tf.as_dtype(dtype)
+    assert most.numpy() == kind.min and least.numpy() == kind.max
+
+
+@pytest.mark.parametrize(
+    "dtype, limit, delta, count",
+    [
+        ("float32", 0.3, 0.1, 3),
+        ("float32", 1.2, 0.4, 3),
+        ("float64", 0.3, 0.1, 3),
+        ("float16", 1.0, 0.1, 10),
+        ("bfloat16", 0.6, 0.2, 3),
+    ],
+)
+def test_ranges_are_counted_in_the_arithmetic_of_their_type(dtype, limit, delta, count):
+    zero, limit, delta = (tf.constant(v, dtype) for v in (0, limit, delta))
+    assert tf.raw_ops.Range(start=zero, limit=limit, delta=delta).shape == [count]
+
+
+@pytest.mark.parametrize(
+    "limit, delta, message",
+    [
+        (float("nan"), 1, "start <= limit"),
+        (1, float("nan"), "start >= limit"),
+        (float("inf"), 1, "<= 9223372036854775807"),
+    ],
+)
+def test_ranges_without_an_end(limit, delta, message):
+    with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+        tf.range(0.0, limit, delta)
+    if delta == 1:
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            tf.ragged.range([0.0], [limit], [1.0])
+
+
+def test_k_of_top_k_is_not_negative():
+    top = tf.function(
+        lambda k: tf.math.top_k([1.0, 2.0], k), input_signature=[tf.TensorSpec([], "int32")]
+    )
+    for function in (top, lambda k: tf.math.top_k([1.0, 2.0], k)):
+        for k in (-1, -2):
+            with pytest.raises(tf.errors.InvalidArgumentError, match=f"Need k >= 0, got {k}"):
+                function(k)
+    assert not tf.math.in_top_k([0], [[1.0, 2.0]], -1)[0]
+
+
+def test_flat_indices_outside_of_a_shape():
+    assert tf.unravel_index([5, 0], [2, 3]).numpy().tolist() == [[1, 0], [2, 0]]
+    assert tf.unravel_index(4, [2, 3]).numpy().tolist() == [1, 1]
+    for index, dims in ((6, [2, 3]), (0, [0]), (0, [-1, -1])):
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            tf.unravel_index(index, dims)
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            tf.function(tf.unravel_index)(tf.constant(index), tf.constant(dims))
+
+
+def test_histograms_of_nan():
+    nan = float("nan")
+    with pytest.raises(tf.errors.InvalidArgumentError, match="must not contain NaN"):
+        tf.histogram_fixed_width([nan, 1.0], [0.0, 5.0])
+
+
+def test_signs_of_zeros():
+    for dtype in ("float16", "float32", "float64"):
+        assert np.signbit(tf.tanh(tf.constant([-0.0, 0.0], dtype)).numpy()).tolist() == [
+            True,
+            False,
+        ]
+
+
+def test_elements_of_lists_have_the_type_that_is_read():
+    raw = tf.raw_ops
+    for value, dtype in (
+        (tf.ones([4, 3]), "float64"),
+        (tf.ones([4, 3]), "string"),
+        (tf.fill([4, 3], "abc"), "int64"),
+        (tf.fill([4, 3], "abc"), "float32"),
+    ):
+        items = raw.TensorListFromTensor(tensor=value, element_shape=[3])
+        shape = {"input_handle": items, "element_shape": [3], "element_dtype": dtype}
+        leading = tf.constant([], "int64")
+        for read in (
+            lambda: raw.TensorListStack(**shape),
+            lambda: raw.TensorListGetItem(index=0, **shape),
+            lambda: raw.TensorListGather(indices=[0, 1], **shape),
+            lambda: raw.TensorListConcatV2(leading_dims=leading, **shape),
+        ):
+            with pytest.raises(tf.errors.InvalidArgumentError, match="Invalid data types"):
+                read()
+
+
+def test_lists_of_different_types_are_not_added():
+    raw = tf.raw_ops
+    lists = [
+        raw.TensorListFromTensor(tensor=value, element_shape=[3])
+        for value in (tf.ones([4, 3], "float64"), tf.ones([4, 3]), tf.fill([4, 3], "abc"))
+    ]
+    for pair in ((0, 1), (1, 2), (2, 0), (2, 2)):
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            tf.add_n([lists[i] for i in pair])
+
+
+def test_lengths_of_list_elements_do_not_overflow():
+    raw = tf.raw_ops
+    for lengths in ([1, 2**63 - 1], [2**62, 2**62, 2**62, 2**62], [5, -1]):
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            raw.TensorListSplit(
+                tensor=tf.ones([4, 3]), element_shape=[3], lengths=tf.constant(lengths, "int64")
+            )
+    unset = raw.TensorListReserve(element_shape=[-1, 3], num_elements=4, element_dtype="float32")
+    for sizes in ([2**62] * 4, [2**63 - 1, 2, 0, 0]):
+        with pytest.raises((tf.errors.InvalidArgumentError, tf.errors.ResourceExhaustedError)):
+            raw.TensorListConcatV2(
+                input_handle=unset,
+                element_shape=[-1, 3],
+                leading_dims=tf.constant(sizes, "int64"),
+                element_dtype="float32",
+            )
+
+
+@pytest.mark.parametrize("rows", [2**31, 2**32 - 1, 2**32 - 4])
+def test_lists_have_at_most_int32_elements(rows):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="too many"):
+        tf.raw_ops.TensorListFromTensor(tensor=tf.zeros([rows, 0]), element_shape=[0])

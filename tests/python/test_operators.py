@@ -261,3 +261,11 @@ def test_arrays_take_the_type_of_the_tensor():
     assert (np.float64(2.5) * x).dtype.name == "int32"
     with pytest.raises(TypeError):
         x * 1.5
+
+
+@pytest.mark.parametrize("x", [tf.constant(2), tf.Variable(2)], ids=["tensor", "variable"])
+def test_powers_have_no_modulus(x):
+    assert int(pow(x, 3, None)) == 8
+    for operands in ((x, 3, 5), (2, x, 5)):
+        with pytest.raises(TypeError, match="pow"):
+            pow(*operands)

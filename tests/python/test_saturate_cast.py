@@ -86,3 +86,9 @@ def test_specs_of_slices():
     ):
         with pytest.raises(ValueError, match=text):
             info.from_spec(spec)
+
+
+@pytest.mark.parametrize("source", ["int32", "int64", "uint16", "uint64"])
+def test_integers_beyond_float16(source):
+    found = tf.saturate_cast(tf.constant([1, tf.as_dtype(source).max], source), "float16")
+    assert found.numpy().tolist() == [1, 65504]

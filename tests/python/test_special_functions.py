@@ -353,6 +353,24 @@ def test_incomplete_gamma():
     assert tf.math.igammac([1.0, 2.0], [0.0, INFINITY]).numpy().tolist() == [1, 0]
 
 
+@pytest.mark.parametrize(
+    "a, deviations, lower",  # x = a + deviations * sqrt(a)
+    [
+        (1e7, 0, 0.5000420522087253),
+        (2e6, -7, 1.1801719e-12),
+        (1e10, -5, 2.86532654e-07),
+        (1e10, 1, 0.8413447460738509),
+        (1e30, 0, 0.5),
+        (1e30, 5e15, 1.0),
+        (1e300, 0, 0.5),
+    ],
+)
+def test_incomplete_gamma_of_large_numbers(a, deviations, lower):
+    x = a + deviations * math.sqrt(a)
+    found = [float(f(*numbers(a, x))) for f in (tf.math.igamma, tf.math.igammac)]
+    assert found == pytest.approx([lower, 1 - lower], 1e-7, 0)
+
+
 def test_incomplete_beta():
     for a, b, x, value in BETAINC:
         assert float(tf.math.betainc(*numbers(a, b, x))) == pytest.approx(value, 1e-12)

@@ -24,6 +24,7 @@ struct builder {
   situ_value inits[MOST_VALUES];
   situ_feed feeds[MOST_VALUES];
   int n_pool, n_inits, n_feeds, n_functions;
+  bool feeds_all; /* all inputs are fed, with shapes that the graph does not know */
   struct arena arena;
 };
 
@@ -177,7 +178,7 @@ static situ_value find_in_pool(struct builder *b, situ_type type) {
 /* A placeholder that may know less of its shape than the fed tensor has. */
 static situ_value new_placeholder(struct builder *b, situ_tensor *tensor) {
   situ_shape shape = situ_tensor_shape(tensor);
-  const unsigned known = byte(b);
+  const unsigned known = b->feeds_all ? 0 : byte(b);
   for (int d = 0; d < shape.rank; d++)
     if (known >> (d % 7) & 1) shape.dim[d] = SITU_ANY;
   if (known % 3 == 0) shape = SITU_ANY_SHAPE;
@@ -196,8 +197,8 @@ static situ_value make_input(struct builder *b, const struct random_args *args, 
   if (type == SITU_RESOURCE) return new_resource(b, args);
   if (type == SITU_VARIANT) return new_list(b, attr_type(args, "element_dtype"));
   if (!args->inputs[i]) return new_constant(b, SITU_FLOAT, SITU_SCALAR);
-  if (!port->is_host && byte(b) % 3 == 0 && b->n_feeds < MOST_VALUES)
-    return new_placeholder(b, args->inputs[i]);
+  const bool is_fed = b->feeds_all || (!port->is_host && byte(b) % 3 == 0);
+  if (is_fed && b->n_feeds < MOST_VALUES) return new_placeholder(b, args->inputs[i]);
   return constant(b, args->inputs[i]);
 }
 
@@ -305,19 +306,29 @@ static situ_value add_node(struct builder *b, int id) {
   return node;
 }
 
-/* Adds the gradients of a node's first output to the inputs of the node. */
+/* Adds the gradients of a value; returns the first one that there is. */
+static situ_value add_gradients_of(struct builder *b, situ_value y, const situ_value *xs, int n) {
+  situ_value gradients[8], first = {0};
+  situ_status status = situ_gradients(b->graph, &y, 1, xs, n, NULL, NULL, gradients);
+  for (int i = 0; !status && i < n; i++) {
+    if (!situ_value_valid(gradients[i])) continue;
+    if (b->n_pool < MOST_VALUES) b->pool[b->n_pool++] = gradients[i];
+    if (!situ_value_valid(first)) first = gradients[i];
+  }
+  situ_status_release(status);
+  situ_status_release(situ_graph_take_error(b->graph));
+  return first;
+}
+
+/* Adds the gradients of a node's first output to the inputs of the node, and second ones. */
 static void add_gradients(struct builder *b, situ_value node) {
-  situ_value xs[8], gradients[8];
+  situ_value xs[8];
   int n = 0;
   for (; n < 8 && situ_value_valid(situ_value_input(node, n)); n++)
     xs[n] = situ_value_input(node, n);
   if (!n || node.output < 0) return;
-  situ_status status = situ_gradients(b->graph, &node, 1, xs, n, NULL, NULL, gradients);
-  for (int i = 0; !status && i < n; i++)
-    if (situ_value_valid(gradients[i]) && b->n_pool < MOST_VALUES)
-      b->pool[b->n_pool++] = gradients[i];
-  situ_status_release(status);
-  situ_status_release(situ_graph_take_error(b->graph));
+  const situ_value first = add_gradients_of(b, node, xs, n);
+  if (situ_value_valid(first) && byte(b) % 2) add_gradients_of(b, first, xs, n);
 }
 
 /* Running */
@@ -405,6 +416,7 @@ struct random_graph_result random_graph(int id, struct random_bytes *bytes) {
   struct builder b = {.bytes = bytes, .graph = situ_graph_create()};
   struct random_graph_result result = {0};
   situ_value node = {0};
+  b.feeds_all = byte(&b) % 4 == 0;
   if (!random_graph_leaves_out(id)) node = add_node(&b, id);
   result.is_built = node.graph != NULL;
   if (result.is_built) {

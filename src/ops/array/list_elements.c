@@ -34,6 +34,12 @@ situ_status list_elements_check(const struct tensor_list *list, int64_t index) {
                  list->count);
 }
 
+situ_status list_elements_check_type(const situ_tensor *item, situ_type type) {
+  if (!item || item->type == type) return NULL;
+  return INVALID("Invalid data types; op elements %s but list elements %s", situ_type_name(type),
+                 situ_type_name(item->type));
+}
+
 /* The shape of an element, whether or not it is set. */
 situ_status list_elements_shape(const struct tensor_list *list, int index,
                                 const situ_shape *expected, situ_shape *out) {
@@ -106,6 +112,7 @@ static int pick(const struct list_elements *items, int i) {
 static situ_status add_pick(struct joint *joint, const struct list_elements *items, int i,
                             const situ_shape *shape) {
   situ_tensor *host = NULL, *item = items->list->items[pick(items, i)];
+  TRY(list_elements_check_type(item, joint->type));
   if (item) TRY(tensor_host(item, &host));
   joint_add(joint, host, 0, situ_shape_count(*shape));
   situ_tensor_release(host);
@@ -147,7 +154,7 @@ static situ_status cut(const situ_tensor *from, const int64_t *indices, const in
     situ_tensor *item = NULL;
     const int64_t n = lengths ? lengths[i] : 1, index = indices ? indices[i] : i;
     TRY(list_elements_check(list, index));
-    if (n < 0 || at + n > rows)
+    if (n < 0 || n > rows - at)
       return INVALID(
           "The lengths of the list elements do not add up to the %lld rows of the tensor.",
           (long long)rows);
@@ -188,7 +195,9 @@ situ_status list_elements_join(const struct list_elements *items, situ_type type
       expected.dim[0] = items->leading_dims[i];
     TRY(list_elements_shape(items->list, i, &expected, &shape));
     if (shape.rank < 1) return INVALID("Concat requires elements to be at least vectors.");
-    total += lengths[i] = shape.dim[0];
+    lengths[i] = shape.dim[0];
+    if (lengths[i] < 0 || __builtin_add_overflow(total, lengths[i], &total))
+      return INVALID("Element %d of the list cannot have %lld rows.", i, (long long)lengths[i]);
     shape.dim[0] = 0;
     if (i && !shape_equal(&shape, &whole))
       return INVALID("Concat requires elements of one shape but for the first dimension.");
@@ -209,6 +218,8 @@ situ_status list_elements_join(const struct list_elements *items, situ_type type
 situ_status list_elements_add(situ_tensor *const *items, int count, situ_tensor **out) {
   const situ_tensor *first = items[0];
   situ_tensor *sum = NULL;
+  for (int k = 0; k < count; k++) TRY(list_elements_check_type(items[k], first->type));
+  if (first->type == SITU_STRING) return INVALID("Lists of strings cannot be added.");
   TRY(tensor_create_raw(first->type, first->shape, &sum));
   const situ_type type = type_real(first->type);
   const int64_t n = situ_shape_count(first->shape) * (type_is_complex(first->type) ? 2 : 1);

@@ -13,6 +13,9 @@ situ_shape list_elements_row(const situ_shape *shape);
 /* Whether an element is set. */
 situ_status list_elements_check(const struct tensor_list *list, int64_t index) SITU_MUST_USE;
 
+/* Whether an element, which may be NULL, has the type that an op reads. */
+situ_status list_elements_check_type(const situ_tensor *item, situ_type type) SITU_MUST_USE;
+
 /* The shape of an element, whether or not it is set; `expected` is what the caller knows of it. */
 situ_status list_elements_shape(const struct tensor_list *list, int index,
                                 const situ_shape *expected, situ_shape *out) SITU_MUST_USE;

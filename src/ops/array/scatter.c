@@ -72,8 +72,9 @@ situ_status scatter_clear(struct call *call, situ_type type, int32_t slot,
                           enum scatter_identity identity, int64_t n) {
   if (type_is_complex(type) && identity == SCATTER_ZERO) n *= 2;
   if (type_is_complex(type)) type = type_real(type);
+  const bool is_short = call->stored == SITU_BFLOAT16 && type == SITU_FLOAT;
   return LAUNCH(call, &put_identity_kernel, type == SITU_BOOL ? SITU_UINT8 : type, n, GRAIN, 0,
-                ARG_AT(slot), ARG_INT(identity), ARG_INT(n));
+                ARG_AT(slot), ARG_INT(identity), ARG_INT(is_short), ARG_INT(n));
 }
 
 /* Whether a kernel can treat a complex number as two real ones. */

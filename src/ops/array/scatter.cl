@@ -52,13 +52,17 @@ KERNEL(chain_picks, IN(i64, rows), OUT(T, seen), OUT(T, next), SIZE(picks), SIZE
 #include "ops/math/type_limits.cl"
 
 #if !T_IS_BOOL
-/* The identity elements of the reductions: 0, 1, the lowest and the highest number. */
-KERNEL(put_identity, OUT(T, y), SIZE(which), SIZE(n)) {
+/* The identity elements of the reductions: 0, 1, the lowest and the highest number; with
+ * `is_short`, those of bfloat16, which is stored so after the reduction. */
+KERNEL(put_identity, OUT(T, y), SIZE(which), SIZE(is_short), SIZE(n)) {
   EACH(i, n);
-  y[i] = which == 0   ? (T)0
-         : which == 1 ? (T)1
-         : which == 2 ? (T)LOWEST_FINITE
-                      : (T)HIGHEST_FINITE;
+  C highest = HIGHEST_FINITE, lowest = LOWEST_FINITE;
+#if T_IS_REAL && T_BYTES == 4
+  if (is_short) highest = HIGHEST_BFLOAT16;
+  if (is_short) lowest = -HIGHEST_BFLOAT16;
+#endif
+  (void)is_short;
+  y[i] = which == 0 ? (T)0 : which == 1 ? (T)1 : which == 2 ? (T)lowest : (T)highest;
 }
 #endif
 
@@ -112,3 +116,4 @@ SCATTER(div, u == 0 ? (C)0 : old / u)
 
 #undef LOWEST_FINITE
 #undef HIGHEST_FINITE
+#undef HIGHEST_BFLOAT16

@@ -66,8 +66,8 @@ static situ_status read_integers(const struct compute *compute, int input, int64
   situ_tensor *host = NULL;
   TRY(tensor_host(compute->in[input], &host));
   const int64_t n = situ_shape_count(host->shape);
-  *count = (int)n;
-  *items = malloc(sizeof **items * ((size_t)n + 1));
+  *count = n < INT32_MAX ? (int)n : 0;
+  *items = n >= INT32_MAX ? NULL : malloc(sizeof **items * ((size_t)n + 1));
   for (int64_t i = 0; *items && i < n; i++)
     (*items)[i] = number_integer_at(host->type, situ_tensor_data(host), i);
   situ_tensor_release(host);
@@ -112,6 +112,7 @@ static situ_status compute_get(struct compute *compute) {
   TRY(tensor_list_of(compute->in[0], &list));
   TRY(read_integer(compute, 1, &index));
   TRY(list_elements_check(list, index));
+  TRY(list_elements_check_type(list->items[index], compute->call->out[0].type));
   if (list->items[index]) {
     compute->out[0] = situ_tensor_retain(list->items[index]);
     return NULL;
@@ -174,9 +175,10 @@ static situ_status compute_gather(struct compute *compute) {
 static situ_status compute_from_tensor(struct compute *compute) {
   struct tensor_list *list = NULL;
   const situ_shape *shape = &compute->call->in[0].shape;
-  const int count = shape->rank > 0 ? (int)shape->dim[0] : 0;
-  TRY(tensor_list_create(count, &list));
-  return cut_input(compute, 0, NULL, NULL, count, list);
+  const int64_t count = shape->rank > 0 ? shape->dim[0] : 0;
+  if (count >= INT32_MAX) return INVALID("%lld rows are too many for a list.", (long long)count);
+  TRY(tensor_list_create((int)count, &list));
+  return cut_input(compute, 0, NULL, NULL, (int)count, list);
 }
 
 static situ_status compute_scatter(struct compute *compute) {

@@ -253,9 +253,10 @@ static int64_t count_integers(int64_t start, int64_t limit, int64_t delta) {
   return (int64_t)(count < INT64_MAX ? count : INT64_MAX);
 }
 
-static int64_t count_reals(double start, double limit, double delta) {
-  if (delta > 0 ? start > limit : start < limit) return -1;
-  const double count = ceil((limit - start) / delta);
+/* The same in the arithmetic of the type, in which 0.3 / 0.1 is 3; INT64_MAX if there are more. */
+static int64_t count_reals(situ_type type, double start, double limit, double delta) {
+  if (delta > 0 ? !(start <= limit) : !(start >= limit)) return -1;
+  const double count = ceil(number_as(type, number_as(type, limit - start) / delta));
   return count < 9e18 ? (int64_t)count : INT64_MAX;
 }
 
@@ -274,10 +275,12 @@ static situ_status range_shape(struct call *call) {
   if (v[2] == 0) return INVALID("Requires delta != 0: 0");
   const int64_t count = whole ? count_integers(call_element(call, 0, 0), call_element(call, 1, 0),
                                                call_element(call, 2, 0))
-                              : count_reals(v[0], v[1], v[2]);
+                              : count_reals(call->in[0].type, v[0], v[1], v[2]);
   if (count < 0)
     return INVALID("Requires start %s limit when delta %s 0: %g/%g",
                    v[2] > 0 ? "<=" : ">=", v[2] > 0 ? ">" : "<", v[0], v[1]);
+  if (count == INT64_MAX && !whole)
+    return INVALID("Requires ((limit - start) / delta) <= %lld", (long long)INT64_MAX);
   call->out[0].shape.dim[0] = count;
   return shape_check(&call->out[0].shape);
 }

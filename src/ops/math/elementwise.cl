@@ -27,7 +27,7 @@ INLINE C JOIN(digamma, T_NAME)(C x) {
   const C pi = (C)3.14159265358979323846;
   C result = 0, v = x;
   if (x <= 0) {
-    if (x == floor(x)) return x == 0 ? -1 / x : (x - x) / (x - x);
+    if (x == floor(x)) return (x - x) / (x - x);
     result = -pi / tan(pi * x);
     v = 1 - x;
   }

@@ -25,7 +25,8 @@ static struct quant_range nudge(const struct call *call, float min, float max) {
 
 static float quantize(const struct quant_range *range, float x) {
   if (range->is_empty) return 0;
-  const float clamped = x < range->min ? range->min : x > range->max ? range->max : x;
+  const float below = x > range->max ? range->max : x;
+  const float clamped = below < range->min ? range->min : below;
   const float inverse = 1 / range->scale, zero = floorf(-range->min * inverse + 0.5f);
   return floorf((clamped - range->min) * inverse - zero + 0.5f) * range->scale;
 }

@@ -92,11 +92,42 @@ SPECIAL W gamma_fraction(W a, W x, int mode) {
   return gamma_result(a, x, h, h_slope, 0, mode);
 }
 
+/* log(1 + d) - d, which is about -d^2 / 2. */
+SPECIAL W log_rest(W d) {
+  if (fabs(d) > (W)0.1) return log1p(d) - d;
+  W sum = 0, power = -d;
+  for (int k = 2; k < 20; k++) {
+    power *= -d;
+    sum -= power / k;
+  }
+  return sum;
+}
+
+/* P(a, x), or 1 - P(a, x), for a above 1e6 by Temme's uniform asymptotic expansion: next to a, the
+ * series and the fraction need about 7 * sqrt(a) terms. */
+SPECIAL W gamma_balance(W a, W x, bool is_upper) {
+  const W away = (x - a) / a, gap = -log_rest(away);
+  if (a * gap > 800) return is_upper == (away < 0) ? 1 : 0;
+  const W eta = (away < 0 ? -1 : 1) * sqrt(2 * gap), side = is_upper ? 1 : -1;
+  W first = (W)3.9192631785224378e-5, second = (W)2.6455026455026455e-3;
+  first = first * eta - (W)1.7875514403292181e-4;
+  first = first * eta + (W)3.5273368606701940e-4;
+  first = first * eta + (W)1.1574074074074074e-3;
+  first = first * eta - (W)1.4814814814814815e-2;
+  first = first * eta + (W)8.3333333333333333e-2;
+  first = first * eta - (W)3.3333333333333333e-1;
+  second = second * eta - (W)3.4722222222222222e-3;
+  second = second * eta - (W)1.8518518518518519e-3;
+  const W rest = exp(-a * gap) / sqrt(2 * SPECIAL_PI * a) * (first + second / a);
+  return erfc(side * eta * sqrt(a / 2)) / 2 + side * rest;
+}
+
 SPECIAL W incomplete_gamma(W a, W x, int mode) {
   if (x == 0) return 0;
   if (!(x > 0 && a > 0)) return special_nan();
   if (a - a != 0) return 0;
   if (x - x != 0) return mode == GAMMA_VALUE ? 1 : 0;
+  if (a > (W)1e6 && mode == GAMMA_VALUE) return gamma_balance(a, x, false);
   if (x <= 1 || x <= a) return gamma_series(a, x, mode);
   return mode == GAMMA_VALUE ? 1 - gamma_fraction(a, x, mode) : -gamma_fraction(a, x, mode);
 }
@@ -104,6 +135,8 @@ SPECIAL W incomplete_gamma(W a, W x, int mode) {
 SPECIAL W incomplete_gamma_complement(W a, W x) {
   if (!(x >= 0 && a > 0)) return special_nan();
   if (x - x != 0) return 0;
+  if (a - a != 0) return 1;
+  if (a > (W)1e6) return gamma_balance(a, x, true);
   if (x < 1 || x < a) return 1 - incomplete_gamma(a, x, GAMMA_VALUE);
   return gamma_fraction(a, x, GAMMA_VALUE);
 }

@@ -75,5 +75,6 @@ KERNEL(dilation_filter_grad, IN(i64, argmax), IN(T, dy), OUT(T, dx), SIZE(channe
 
 #undef DILATION_ARGMAX
 #undef HIGHEST_FINITE
+#undef HIGHEST_BFLOAT16
 #undef LOWEST_FINITE
 #endif

@@ -14,22 +14,21 @@ KERNEL_TABLE(in_top_k, INTEGER);
 
 enum { TOP_WORK = 16384 };
 
-/* k, which is an attribute or the value of input `input`; SITU_ANY while it is not known. */
-static situ_status read_k(const struct call *call, int input, int64_t *k) {
-  bool known = true;
-  if (call_attr(call, "k"))
-    *k = call_integer(call, "k");
-  else
-    TRY(op_host_scalar(call, input, k, &known));
-  if (!known) *k = SITU_ANY;
+/* k, which is an attribute or the value of input `input`. */
+static situ_status read_k(const struct call *call, int input, int64_t *k, bool *known) {
+  *known = true;
+  if (!call_attr(call, "k")) return op_host_scalar(call, input, k, known);
+  *k = call_integer(call, "k");
   return NULL;
 }
 
 static situ_status top_shape(struct call *call) {
   const situ_shape *in = &call->in[0].shape;
   int64_t k;
-  TRY(read_k(call, 1, &k));
-  if (k != SITU_ANY && k < 0) return INVALID("Need k >= 0, got %lld", (long long)k);
+  bool known;
+  TRY(read_k(call, 1, &k, &known));
+  if (known && k < 0) return INVALID("Need k >= 0, got %lld", (long long)k);
+  if (!known) k = SITU_ANY;
   situ_shape out = *in;
   if (in->rank == 0) return INVALID("Shape must be at least rank 1 but is rank 0");
   if (in->rank != SITU_ANY) {
@@ -47,7 +46,8 @@ static situ_status record_top(struct call *call) {
   const situ_shape *in = &call->in[0].shape;
   const int64_t width = in->dim[in->rank - 1];
   int64_t k;
-  TRY(read_k(call, 1, &k));
+  bool known;
+  TRY(read_k(call, 1, &k, &known));
   const int64_t rows = width ? situ_shape_count(*in) / width : 0;
   if (!k || !width) return NULL;
   const struct operand *to = &call->out[1];
@@ -99,7 +99,8 @@ static situ_status in_top_shape(struct call *call) {
 static situ_status record_in_top(struct call *call) {
   const int64_t rows = call->in[0].shape.dim[0], width = call->in[0].shape.dim[1];
   int64_t k;
-  TRY(read_k(call, 2, &k));
+  bool known;
+  TRY(read_k(call, 2, &k, &known));
   return LAUNCH(call, &in_top_k_kernel, call->in[1].type, rows,
                 max_i64(1, TOP_WORK / max_i64(1, width)), (double)(rows * width), ARG_IN(call, 0),
                 ARG_IN(call, 1), ARG_OUT(call, 0), ARG_INT(width), ARG_INT(k), ARG_INT(rows));

@@ -177,7 +177,7 @@ static const struct op_def op_defs[] = {
     {.name = "RandomIndexShuffle",
      .inputs = "index:dtype[]|[n] seed:Tseed[3]|[n,3] max_index:dtype[]|[n]",
      .outputs = "output:dtype",
-     .attrs = "rounds:int=4 dtype:{int32 uint32 int64 uint64} Tseed:{int32 uint32 int64 uint64}",
+     .attrs = "rounds:int32=4 dtype:{int32 uint32 int64 uint64} Tseed:{int32 uint32 int64 uint64}",
      .python = "",
      .doc = "The place of an index in a random permutation of 0 to max_index. Equal seeds yield "
             "equal permutations.",

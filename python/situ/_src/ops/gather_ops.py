@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """gather_ops.py: gather_nd, scatter ops on variables, segment reductions, sequence_mask, repeat,
-roll."""
+roll, unravel_index."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from situ._src.framework.graph import scope
 from situ._src.framework.keywords import with_order
 from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
 from situ._src.ops.array_ops import shape as shape_op
+from situ._src.ops.check_ops import checked
 from situ._src.ops.composite_dispatch import ragged_version
 from situ._src.variables.resource_variable import ResourceVariable
 
@@ -419,3 +420,31 @@ def ensure_shape(x: TensorLike, shape: ShapeLike, name: str | None = None) -> Te
       InvalidArgumentError: If the shape does not match.
     """
     return op("EnsureShape", x, shape=tensor_shape.as_shape(shape), name=name)
+
+
+_BAD_SIZE = "Input dims cannot contain a dim of zero or be negative."
+
+
+@export("unravel_index")
+def unravel_index(indices: TensorLike, dims: TensorLike, name: str | None = None) -> Tensor:
+    """Converts flat indices into coordinates of a tensor of shape `dims`, one column per index.
+
+    Args:
+      indices: A tensor of integers.
+      dims: The shape, a vector of integers.
+      name: A name for the operation (optional).
+
+    Raises:
+      InvalidArgumentError: A dimension is not positive, or an index is not in such a tensor.
+    """
+    with scope(name, "UnravelIndex"):
+        indices = convert_to_tensor(indices, name="indices")
+        dims = convert_to_tensor(dims, indices.dtype, "dims")
+        dims = checked(dims, op("Greater", dims, constant(0, dims.dtype)), _BAD_SIZE)
+        inside = op("Less", indices, op("Prod", dims, [0]))
+        indices = checked(indices, inside, "index is out of bound as with dims")
+        steps = op("Cumprod", dims, 0, exclusive=True, reverse=True)
+        rank = tensor_shape.as_shape(indices.shape).rank or 0
+        steps = op("Reshape", steps, [-1] + [1] * rank)
+        sizes = op("Reshape", dims, [-1] + [1] * rank)
+        return op("TruncateMod", op("TruncateDiv", op("ExpandDims", indices, 0), steps), sizes)

@@ -592,24 +592,6 @@ def searchsorted(
         return op("Sum", cast(below, out_type), [-1])
 
 
-@export("unravel_index")
-def unravel_index(indices: TensorLike, dims: TensorLike, name: str | None = None) -> Tensor:
-    """Converts flat indices into coordinates of a tensor of shape `dims`, one column per index.
-
-    Args:
-      indices: A tensor of integers.
-      dims: The shape, a vector of integers.
-      name: A name for the operation (optional).
-    """
-    with scope(name, "UnravelIndex"):
-        indices, dims = _pair(indices, dims)
-        steps = op("Cumprod", dims, 0, exclusive=True, reverse=True)
-        rank = tensor_shape.as_shape(indices.shape).rank or 0
-        steps = op("Reshape", steps, [-1] + [1] * rank)
-        sizes = op("Reshape", dims, [-1] + [1] * rank)
-        return op("FloorMod", op("FloorDiv", op("ExpandDims", indices, 0), steps), sizes)
-
-
 @export("broadcast_static_shape")
 def broadcast_static_shape(shape_x: TensorLike, shape_y: TensorLike) -> TensorShape:
     """Returns the shape that two static shapes broadcast to; ValueError if they are

@@ -12,6 +12,7 @@ from situ._src.framework.graph import scope
 from situ._src.framework.tensor import constant_value
 from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
 from situ._src.ops.array_ops import placeholder as dense_placeholder
+from situ._src.ops.check_ops import checked
 from situ._src.ops.ragged_tensor import RaggedTensor, is_ragged
 from situ._src.ops.ragged_tensor_value import RaggedTensorValue
 from situ._src.ops.row_partition import RowPartition
@@ -310,7 +311,10 @@ def _range_counts(starts, limits, deltas):
         sign = op("Sign", step)
         counts = op("FloorDiv", span + step - sign, step)
         return first, step, op("Maximum", counts, zero)
-    counts = cast(op("Ceil", span / step), "int64")
+    counts = op("Ceil", span / step)
+    fits = op("Less", counts, constant(2.0**63, counts.dtype))
+    most = numpy.iinfo("int64").max
+    counts = cast(checked(counts, fits, f"Requires ((limit - start) / delta) <= {most}"), "int64")
     return first, step, op("Maximum", counts, constant(0, "int64"))
 
 

@@ -289,6 +289,9 @@ def histogram_fixed_width(
         span = convert_to_tensor(value_range, values.dtype)
         low, high = op("Unpack", span, num=2, axis=0)
         real = values.dtype if values.dtype.is_floating else as_dtype("float64")
+        if values.dtype.is_floating:
+            is_number = op("LogicalNot", op("IsNan", values))
+            values = checked(values, is_number, "Histogram values must not contain NaN")
         part = op("RealDiv", cast(op("Sub", values, low), real), cast(op("Sub", high, low), real))
         bins = cast(op("Floor", op("Mul", part, constant(nbins, real))), "int32")
         bins = op("ClipByValue", bins, constant(0, "int32"), constant(nbins - 1, "int32"))

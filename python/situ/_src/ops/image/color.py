@@ -44,7 +44,8 @@ def _bounds(source, target):
     low, high = max(own_low, low), min(own_high, high)
     if source.is_floating:
         low, high = (_truncate(bound, _DIGITS[source.name]) for bound in (low, high))
-    return low, high
+        return low, high
+    return int(low), int(high)
 
 
 def _truncate(number, digits):
