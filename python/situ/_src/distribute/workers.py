@@ -7,7 +7,7 @@ import enum
 import operator
 
 import _situ
-from situ._src.cluster import messages, processes, servers
+from situ._src.cluster import messages, processes, resolvers
 from situ._src.distribute import reduction
 from situ._src.distribute.input import (
     DistributedDataset,
@@ -109,7 +109,7 @@ class MultiWorkerMirroredStrategy(MirroredStrategy):
                 )
         processes.init()
         super().__init__(num_gpus=num_gpus_per_worker)
-        self._resolver = cluster_resolver or servers.TFConfigClusterResolver()
+        self._resolver = cluster_resolver or resolvers.TFConfigClusterResolver()
 
     num_replicas_in_sync = property(lambda s: len(s.devices) * processes.size())
     cluster_resolver = property(lambda s: s._resolver)

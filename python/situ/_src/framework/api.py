@@ -9,7 +9,6 @@ extension and are not in the table.
 
 from __future__ import annotations
 
-import bisect
 import functools
 import importlib
 import os
@@ -128,22 +127,37 @@ def op_functions() -> dict:
 # The name table: sorted lines "name style module"
 
 
-def table() -> list[str]:
-    """Returns the lines of name_table.txt, which are sorted."""
+def table() -> str:
+    """Returns the contents of name_table.txt, with a line feed before the first line."""
     if _state["table"] is None:
         path = os.path.join(os.path.dirname(__file__), "name_table.txt")
         with open(path, encoding="utf-8") as file:
-            _state["table"] = file.read().splitlines()
+            _state["table"] = "\n" + file.read()
     return _state["table"]
+
+
+def _first_line(text, start):
+    """Returns the position before the first of the sorted lines that is not less than `start`. A
+    list of the lines would take 0.7 MB."""
+    low, high = 0, len(text) - 1  # of line feeds
+    while low < high:
+        before = text.rfind("\n", low, (low + high) // 2 + 1)
+        after = text.find("\n", before + 1)
+        if text[before + 1 : after] < start:
+            low = after
+        else:
+            high = before
+    return low
 
 
 def lines(start: str) -> Iterator[list[str]]:
     """Yields [name, style, module] of each line of the table that starts with `start`."""
-    known = table()
-    at = bisect.bisect_left(known, start)
-    while at < len(known) and known[at].startswith(start):
-        yield known[at].split(" ")
-        at += 1
+    text = table()
+    at = _first_line(text, start)
+    while at + 1 < len(text) and text.startswith(start, at + 1):
+        end = text.find("\n", at + 1)
+        yield text[at + 1 : end].split(" ")
+        at = end
 
 
 def module_of(name: str, which: str) -> str | None:
