@@ -74,6 +74,7 @@ CASES = {
 # Starts an op, sends SIGINT, and prints the processor and the real time that it ran on.
 PROGRAM = """
     import os, resource, signal, sys, threading, time
+    import numpy  # now: an interrupted import cannot be repeated
     import situ as tf
     tf1 = tf.compat.v1
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have ignored it
