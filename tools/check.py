@@ -2,8 +2,8 @@
 """check.py: the rules of the repository that no compiler knows; one line per problem.
 
 Layers, sizes, names, vocabulary, first lines, comments of the public headers, calls that the
-library may not make, ignored keyword arguments, annotations and doc strings, the mirror of tests/,
-the symbols of libsitu.so.
+library may not make, ignored keyword arguments, annotations and doc strings, imports inside
+functions, the mirror of tests/, the symbols of libsitu.so.
 Usage: python3 tools/check.py (needs a built build/).
 """
 
@@ -13,6 +13,7 @@ from pathlib import Path
 
 from checks import (
     doc_strings,
+    imports,
     keywords,
     layers,
     mirror,
@@ -39,6 +40,7 @@ CHECKS = (
     keywords.swallowed,
     doc_strings.explained,
     name_table.current,
+    imports.inside_functions,
     mirror.mirrored,
     vocabulary.file_names,
     vocabulary.phrases,

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """__init__.py: situ in eager style: `import situ as tf`. Graph style is situ.compat.v1."""
 
+import functools as _functools
+import importlib as _importlib
+
 from situ._src.framework import api as _api
 from situ._src.framework import style as _style
 
@@ -11,15 +14,11 @@ _api.build(__name__)
 
 def __getattr__(name):
     if name == "compat":
-        import importlib
-
-        return importlib.import_module("situ.compat")
+        return _importlib.import_module("situ.compat")
     if name == "load_ipython_extension":  # %load_ext situ
-        import functools
-
         from situ._src.runner import ipython_extension
 
-        return functools.partial(ipython_extension.load, "v2")
+        return _functools.partial(ipython_extension.load, "v2")
     if not name.startswith("__"):
         _style.note_use()
     return _api.find("", name, globals(), "v2", __name__)

@@ -4,11 +4,11 @@
 import os
 import sys
 
+import _situ
+
 
 def find():
     """The path of the command: in the package, or beside the folder of the extension."""
-    import _situ
-
     beside = os.path.dirname(os.path.dirname(os.path.abspath(_situ.__file__)))
     for path in (
         os.path.join(os.path.dirname(os.path.abspath(__file__)), "_bin", "situ"),

@@ -234,6 +234,17 @@ def test_objects_that_save_themselves(tmp_path):
     assert dict(tf.train.list_variables(path)) == {"other": [], "pair/a": [], "pair/b": []}
 
 
+def test_a_variable_is_restored_with_another_shape():
+    from situ._src.checkpoint.saveables import BaseSaverBuilder
+
+    variable = tf.get_variable("v", initializer=[[1.0, 2.0], [3.0, 4.0]])
+    saveable = BaseSaverBuilder.VariableSaveable(variable, "", "v")
+    restored = saveable.restore([tf.constant([5.0, 6.0, 7.0, 8.0])], [[2, 2]])
+    with tf.Session() as session:
+        session.run(restored)
+        assert session.run(variable).tolist() == [[5, 6], [7, 8]]
+
+
 def test_names_of_sharded_files():
     with tf.Session() as session:
         name = tf.raw_ops.ShardedFilename(basename="f", shard=1, num_shards=2)

@@ -12,6 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 from checks import (  # noqa: E402
     doc_strings,
+    imports,
     layers,
     mirror,
     names,
@@ -141,6 +142,46 @@ class Checks(unittest.TestCase):
         self.assertEqual(
             self.found(layers.includes),
             ["cli/d.c:4", "src/base/a.c:4", "src/base/a.c:5", "src/device/c.c:4", "src/host/b.c:4"],
+        )
+
+    def module(self, name, *lines):
+        self.write(f"python/{name.replace('.', '/')}.py", "\n".join(lines) + "\n", head="")
+
+    def test_imports_inside_functions(self):
+        inside = lambda *names: ["def f():", *(f"    import {name}" for name in names)]
+        self.module("situ._src.a", "from situ._src import b")
+        self.module("situ._src.b", *inside("situ._src.a", "situ._src.c", "re", "scipy"))
+        self.module("situ._src.c", "if TYPE_CHECKING:", "    import situ._src.b")
+        self.module("situ.__init__", "import situ._src.d")
+        self.module("situ._src.d", "import ast", *inside("situ._src.c", "ast", "json"))
+        self.module("situ._src.e", "def f():", "    try:", "        import sqlite3")
+        with open("python/situ/_src/e.py", "a", encoding="utf-8") as file:
+            file.write("    except ImportError:\n        pass\n")
+        rows = imports.table(imports.Modules(self.files))
+        reasons = ["b a cycle", "b scipy optional library", "d c start-up", "d json start-up"]
+        self.assertEqual(rows, [*reasons, "e sqlite3 optional library"])
+
+        Path("tools").mkdir()
+        imports.TABLE.write_text("\n".join(rows) + "\n", encoding="utf-8")
+        needless = [f"python/situ/_src/{place}" for place in ("b.py:3", "b.py:4", "d.py:4")]
+        self.assertEqual(self.found(imports.inside_functions), needless)
+
+    def test_a_table_of_imports_that_is_not_true(self):
+        self.module("situ.__init__", "import situ._src.a")
+        self.module("situ._src.a", "def f():", "    from situ._src.b import g")
+        self.module("situ._src.b", "g = 1")
+        Path("tools").mkdir()
+        imports.TABLE.write_text("a b cycle\na gone start-up\n", encoding="utf-8")
+        self.assertEqual(
+            self.found(imports.inside_functions),
+            ["python/situ/_src/a.py:2", "tools/imports.txt:1", "tools/imports.txt:2"],
+        )
+        imports.TABLE.write_text("a b start-up\n", encoding="utf-8")
+        self.assertEqual(self.found(imports.inside_functions), [])
+        self.module("situ._src.b", "import situ._src.a", "g = 1")
+        self.files.pop()
+        self.assertEqual(
+            self.found(imports.inside_functions), ["python/situ/_src/a.py:2", "tools/imports.txt:1"]
         )
 
     def test_names(self):

@@ -2,6 +2,9 @@
 """v1.py: the names of TensorFlow 1: `import situ.compat.v1 as tf`. Where that is the first import
 of situ, graphs become the default (see style.py)."""
 
+import functools as _functools
+
+from situ import compat as _compat
 from situ._src.framework import api as _api
 from situ._src.framework import style as _style
 
@@ -13,15 +16,11 @@ _api.build(__name__)
 
 def __getattr__(name):
     if name == "compat":
-        import situ.compat
-
-        return situ.compat
+        return _compat
     if name == "load_ipython_extension":  # %load_ext situ.compat.v1
-        import functools
-
         from situ._src.runner import ipython_extension
 
-        return functools.partial(ipython_extension.load, "v1")
+        return _functools.partial(ipython_extension.load, "v1")
     return _api.find("", name, globals(), "v1", __name__)
 
 

@@ -5,7 +5,7 @@ with their own tensors and restore operation."""
 from __future__ import annotations
 
 from situ._src.framework.api import BOTH
-from situ._src.ops.array_ops import convert_to_tensor
+from situ._src.ops.array_ops import convert_to_tensor, reshape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing takes long to import
@@ -99,8 +99,6 @@ class VariableSaveable(SaveableObject):
         """Assigns the tensor of a checkpoint."""
         (tensor,) = restored_tensors
         if restored_shapes is not None:
-            from situ._src.ops.array_ops import reshape
-
             tensor = reshape(tensor, restored_shapes[0])
         return self._variable.assign(tensor)
 

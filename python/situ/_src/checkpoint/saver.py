@@ -13,7 +13,7 @@ import _situ
 from situ._src.checkpoint import reader as checkpoint_reader
 from situ._src.checkpoint import saveables, saver_nodes, sliced_variables, state
 from situ._src.checkpoint.saver_nodes import SaverDef
-from situ._src.framework import errors
+from situ._src.framework import errors, logs, meta_graph
 from situ._src.framework.api import export
 from situ._src.framework.graph import GraphKeys, get_default_graph
 from situ._src.framework.graph_scopes import prepend_name_scope, strip_name_scope
@@ -406,8 +406,6 @@ class Saver:
                 state.remove_checkpoint(old, self._write_version, meta_graph_suffix or "meta")
 
     def _write_graph(self, sess, path, strip_default_attrs):
-        from situ._src.framework import meta_graph
-
         with sess.graph.as_default():
             made = meta_graph.create(
                 sess.graph, saver_def=self.saver_def, strip_default_attrs=strip_default_attrs
@@ -435,8 +433,6 @@ class Saver:
         sess, save_path = _checked_session(sess), local_path(save_path)
         if not state.checkpoint_exists(save_path):
             raise ValueError(f"The passed save_path is not a valid checkpoint: {save_path}")
-        from situ._src.framework import logs
-
         logs.info("Restoring parameters from %s", save_path)
         reader = checkpoint_reader.CheckpointReader(save_path)
         feeds, run = {}, []
@@ -543,8 +539,6 @@ class Saver:
         Raises:
           NotImplementedError: `save_debug_info` is true.
         """
-        from situ._src.framework import meta_graph
-
         return meta_graph.export_meta_graph(
             filename=filename,
             saver_def=self.saver_def,

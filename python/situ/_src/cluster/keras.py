@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import situ.mpi
 from situ._src.cluster import keras_callbacks as callbacks
 from situ._src.cluster import messages, wrappers
 from situ._src.cluster.reductions import Average, Compression
@@ -26,8 +27,6 @@ __all__ = [
 
 def __getattr__(name):
     """The other names are those of situ.mpi: init, rank, size, Compression, ..."""
-    import situ.mpi
-
     if name.startswith("__") or name not in situ.mpi.__all__:
         if name in ("elastic", "run"):
             raise AttributeError(f"horovod.keras.{name} is not supported by situ.")

@@ -15,13 +15,14 @@ import contextlib
 import functools
 import json
 
-from situ._src.framework import errors, node_def
+from situ._src.framework import errors, function_library, node_def
 from situ._src.framework.api import OPS
 from situ._src.framework.device_spec import DeviceSpec
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import Graph
 from situ._src.framework.import_graph_def import Importer
 from situ._src.framework.tensor_shape import TensorShape
+from situ._src.ops import array_ops
 from situ._src.ops.array_ops import convert_to_tensor
 
 _REPLICATED = ("Const", "Placeholder", "PlaceholderV2")
@@ -145,8 +146,6 @@ def _returns_reference(kind):
 
 def source_of(graph, home, device_task):
     """Returns the source of a graph."""
-    from situ._src.framework import function_library
-
     nodes = json.loads(graph._save(True)).get("node", [])
     kinds = {
         t.name: (
@@ -231,8 +230,6 @@ class Part:
 
     def __init__(self, cut, me, edges, whole=None):
         """`whole`: the graph itself, if this process has it."""
-        from situ._src.framework import function_library
-
         self._cut, self._me, self._edges = cut, me, edges
         self.graph, self.messages, self._moved = Graph(), [], set()
         with self.graph.as_default():
@@ -327,6 +324,4 @@ class Part:
 
 
 def _placeholder(dtype, shape):
-    from situ._src.ops.array_ops import op
-
-    return op("Placeholder", dtype=as_dtype(dtype), shape=TensorShape(shape))
+    return array_ops.op("Placeholder", dtype=as_dtype(dtype), shape=TensorShape(shape))

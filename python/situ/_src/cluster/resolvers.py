@@ -12,6 +12,7 @@ import subprocess
 from situ._src.cluster import processes
 from situ._src.cluster.servers import ClusterSpec
 from situ._src.framework.api import export
+from situ._src.framework.config import list_logical_devices
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,13 +57,11 @@ class ClusterResolver:
           task_type, task_id: count the devices of this task only, if both are given.
           config_proto: has no effect: the devices are those of this process.
         """
-        from situ._src.framework import config
-
         del config_proto  # the devices are those of this process
         found: dict = collections.defaultdict(int)
         one_task = task_type is not None and task_id is not None
         parts = [f"/job:{task_type}/", f"/task:{task_id}/"] if one_task else []
-        for device in config.list_logical_devices():
+        for device in list_logical_devices():
             if device.device_type != "CPU" and all(part in device.name for part in parts):
                 found[device.device_type] += 1
         return found

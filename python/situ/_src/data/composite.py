@@ -5,6 +5,8 @@ An element of a dataset is a list of dense tensors; a composite tensor is severa
 (structure.PARTS). Only batches need more: elements are encoded as tensors that differ in their
 first dimension, padded to a batch, and decoded to a sparse or ragged tensor of a higher rank."""
 
+from situ._src.data import padded_batch
+from situ._src.data.dataset import Dataset
 from situ._src.data.structure import DatasetSpec, NoneSpec, spec_of
 from situ._src.framework import tensor_shape
 from situ._src.framework.api import BOTH
@@ -265,8 +267,6 @@ def batch(dataset, size, rows, flags, spec=None):
       flags: those of the batched dataset.
       spec: the specs of the components if dense ones become ragged; else those of the dataset.
     """
-    from situ._src.data import padded_batch
-
     spec = dataset.element_spec if spec is None else spec
     codes = [_code(s) for s in DATA.flatten(spec)]
 
@@ -333,8 +333,6 @@ def _encoded(values):
 
 def slices(values):
     """Returns a dataset of the rows of tensors, some of which are sparse or ragged."""
-    from situ._src.data.dataset import Dataset
-
     specs = []
     for value in _encoded(values):
         if value.shape.rank == 0:
@@ -361,8 +359,6 @@ def unbatch(dataset):
 
 def windows(dataset, spec):
     """Converts windows with a dataset of each part to windows with one of each component."""
-    from situ._src.data.dataset import Dataset
-
     dataset._spec = tuple(DatasetSpec(part) for part in PARTS.flatten(spec))
 
     def join(*parts):

@@ -16,8 +16,10 @@ from situ._src.data.dataset import Dataset
 from situ._src.data.readers import TFRecordDataset
 from situ._src.framework import expansion
 from situ._src.framework.api import BOTH, export
+from situ._src.framework.dtypes import as_dtype
 from situ._src.ops import tf_record
 from situ._src.ops.gfile import glob
+from situ._src.ops.parsing_ops import parse_example
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,8 +83,6 @@ def make_batched_features_dataset(
       drop_final_batch: Whether to drop a last batch that is smaller.
     """
     del sloppy_ordering  # the order is always deterministic
-    from situ._src.ops.parsing_ops import parse_example
-
     read = reader or TFRecordDataset
     if label_key is not None and label_key not in features:
         raise ValueError(
@@ -247,8 +247,6 @@ def make_csv_dataset(
 def _default(value):
     """Returns the default value of a column; a type stands for its zero."""
     if hasattr(value, "as_numpy_dtype") or isinstance(value, type):
-        from situ._src.framework.dtypes import as_dtype
-
         kind = as_dtype(value)
         return "" if kind.name == "string" else numpy.zeros([], kind.as_numpy_dtype)
     return (

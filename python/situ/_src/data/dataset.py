@@ -7,7 +7,7 @@ import itertools
 import os
 
 import _situ
-from situ._src.data import native, padded_batch, structure
+from situ._src.data import iterators, native, padded_batch, structure
 from situ._src.data.options import Options, merge_options
 from situ._src.data.padded_batch import batched
 from situ._src.data.structure import DatasetSpec, Traced, component, tensor
@@ -678,8 +678,6 @@ class Dataset:
         return PARTS.template(self._spec, lambda s: at(s, next(indices)))
 
     def __iter__(self):
-        from situ._src.data import iterators
-
         graph = _situ.current_graph()
         if graph is not None and graph.building_function:
             return iterators.in_function(self)
@@ -696,14 +694,10 @@ class Dataset:
             raise RuntimeError(
                 "`tf.data.Dataset.as_numpy_iterator()` is only supported in eager mode."
             )
-        from situ._src.data import iterators
-
         return iterators.NumpyIterator(self)
 
     def get_single_element(self, name: str | None = None) -> Any:
         """Returns the element of a dataset that has exactly one."""
-        from situ._src.data import iterators
-
         return iterators.single_element(self, name)
 
     def cardinality(self, name: str | None = None) -> Any:
@@ -754,14 +748,10 @@ class Dataset:
 
     def make_one_shot_iterator(self) -> Any:
         """Creates an iterator that needs no initialization."""
-        from situ._src.data import iterators
-
         return iterators.make_one_shot_iterator(self)
 
     def make_initializable_iterator(self, shared_name: Any = None) -> Any:
         """Creates an iterator that its initializer starts."""
-        from situ._src.data import iterators
-
         return iterators.make_initializable_iterator(self, shared_name)
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 from typing import Any
 
 import numpy
@@ -65,8 +66,6 @@ def _check_driver(driver: bytes) -> None:
 
 def _rows(driver: Any, source: Any, query: Any, types: list[Any]) -> Any:
     """Yields the rows of a query."""
-    import sqlite3
-
     driver, source, query = (numpy.asarray(v).item() for v in (driver, source, query))
     _check_driver(driver)
     try:

@@ -13,6 +13,8 @@ from situ._src.framework.tensor_shape import as_shape
 from situ._src.framework.type_spec import TensorSpec, TypeSpec
 from situ._src.framework.type_spec import spec_of as type_spec_of
 from situ._src.ops.array_ops import convert_to_tensor, op
+from situ._src.ops.ragged_tensor import to_ragged
+from situ._src.ops.sparse_ops import SparseTensor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing takes long to import
@@ -176,12 +178,8 @@ def component(value, dtype=None):
 
         value = ArrayComponent(value)
     if hasattr(value, "nested_row_splits"):
-        from situ._src.ops.ragged_tensor import to_ragged
-
         value = to_ragged(value)
     elif type(value).__name__ == "SparseTensorValue":
-        from situ._src.ops.sparse_ops import SparseTensor
-
         value = SparseTensor(*value)
     if not hasattr(value, "_situ_tensors_"):
         return tensor(value, dtype)

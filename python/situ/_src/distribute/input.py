@@ -10,6 +10,7 @@ import operator
 import numpy
 
 import _situ
+from situ._src.data.iterators import GraphOptional, Optional, make_initializable_iterator
 from situ._src.distribute.values import PerReplica, PerReplicaSpec
 from situ._src.framework import errors, nest
 from situ._src.framework.api import export
@@ -199,8 +200,6 @@ class DistributedIterator:
 
     def get_next_as_optional(self):
         """Returns the next batch, or an Optional without a value at the end."""
-        from situ._src.data.iterators import Optional
-
         if self._make_optional is not None:
             return self._make_optional()
         try:
@@ -218,8 +217,6 @@ def _batches(dataset):
     if graph is None or graph.building_function:
         taken = iter(dataset)
         return taken, lambda: next(taken), ()
-    from situ._src.data.iterators import make_initializable_iterator
-
     iterator = make_initializable_iterator(dataset)
     return iterator, iterator.get_next, iterator.initializer
 
@@ -281,8 +278,6 @@ class InputContext:
 
 def optional_group(batches, group, spec):
     """Returns an Optional of group([values of batches]), without a value if one has none."""
-    from situ._src.data.iterators import GraphOptional, Optional
-
     if not isinstance(batches[0], GraphOptional):
         has_all = all(bool(b.has_value()) for b in batches)
         return Optional(group([b.get_value() for b in batches]) if has_all else None, spec)

@@ -9,8 +9,19 @@ import math
 import weakref
 
 import _situ
+from situ._src.autograph.conversion import convert
+from situ._src.data.dataset import Dataset
 from situ._src.distribute import reduction, threads
+from situ._src.distribute.input import (
+    DatasetsFromFunction,
+    DistributedDataset,
+    InputContext,
+    NumpyDataset,
+    check_dataset_options,
+    check_function_options,
+)
 from situ._src.distribute.run import Run
+from situ._src.distribute.towers import Towers
 from situ._src.distribute.values import (
     Copies,
     MirroredVariable,
@@ -303,8 +314,6 @@ class Strategy:
 
     def build_towers(self, fn: Callable, parts: Any, mean: bool = False) -> Any:
         """Does the same in graph mode. mean: average gradients where tf.train adds them."""
-        from situ._src.distribute.towers import Towers
-
         with variable.strategy_scope(self):
             return Towers(self, len(parts), _situ.current_graph(), mean).call(fn, parts)
 
@@ -342,8 +351,6 @@ class Strategy:
     def _run_replicas(self, fn, args, kwargs):
         graph = _situ.current_graph()
         if graph is not None and graph.building_function:
-            from situ._src.autograph.conversion import convert
-
             fn = convert(fn)
         arguments = lambda i: (chosen(i, tuple(args)), chosen(i, kwargs))
         call = lambda some, named: fn(*some, **named)
@@ -486,8 +493,6 @@ class Strategy:
         Raises:
           NotImplementedError: an option is not supported.
         """
-        from situ._src.distribute.input import DistributedDataset, check_dataset_options
-
         check_dataset_options(options)
         return DistributedDataset(self, dataset, options)
 
@@ -503,8 +508,6 @@ class Strategy:
         Raises:
           NotImplementedError: an option is not supported.
         """
-        from situ._src.distribute.input import DatasetsFromFunction, check_function_options
-
         check_function_options(options, self.has_datasets_per_replica)
         return DatasetsFromFunction(self, dataset_fn, options)
 
@@ -512,8 +515,6 @@ class Strategy:
 
     def input_contexts(self, count: int) -> list:
         """Returns the InputContexts of `count` datasets of this process."""
-        from situ._src.distribute.input import InputContext
-
         return [InputContext(count, i, self.num_replicas_in_sync) for i in range(count)]
 
     def make_dataset_iterator(self, dataset: Any) -> Any:
@@ -547,9 +548,6 @@ class Strategy:
     def experimental_make_numpy_dataset(self, numpy_input: Any, session: Any = None) -> Any:
         """Returns a dataset of the rows of arrays; session has no effect."""
         del session  # it initializes TensorFlow's variables for the arrays; here is none
-        from situ._src.data.dataset import Dataset
-        from situ._src.distribute.input import NumpyDataset
-
         graph = _situ.current_graph()
         return (
             NumpyDataset(numpy_input) if graph is None else Dataset.from_tensor_slices(numpy_input)

@@ -9,6 +9,7 @@ from situ._src.distribute.values import at, chosen, group_results
 from situ._src.framework import device_spec
 from situ._src.framework.graph import get_default_graph
 from situ._src.framework.scopes import device
+from situ._src.keras.context import call
 from situ._src.variables import variable
 from situ._src.variables.eager_variable import place
 
@@ -136,14 +137,10 @@ class _Worker:
 
 
 def _keras_state():
-    from situ._src.keras.context import call
-
     return call.names, call.training, call.depth, call.share
 
 
 def _set_keras_state(state):
-    from situ._src.keras.context import call
-
     names, call.training, call.depth, call.share = state
     call.names = list(names)
 

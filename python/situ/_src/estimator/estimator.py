@@ -12,7 +12,7 @@ import numpy
 
 from situ._src.checkpoint.reader import load_checkpoint, load_variable
 from situ._src.checkpoint.state import latest_checkpoint
-from situ._src.estimator import inputs, replicas, session
+from situ._src.estimator import exporting, inputs, replicas, session
 from situ._src.estimator.config import RunConfig
 from situ._src.estimator.spec import EstimatorSpec, ModeKeys
 from situ._src.framework import errors, logs
@@ -348,8 +348,6 @@ class Estimator:
           NotImplementedError: If experimental_mode is not PREDICT.
           ValueError: If there is no checkpoint or no serving_input_receiver_fn.
         """
-        from situ._src.estimator import exporting
-
         unsupported("export_saved_model", experimental_mode=(experimental_mode, ModeKeys.PREDICT))
         del strip_default_attrs  # attributes are read with and without their defaults
 

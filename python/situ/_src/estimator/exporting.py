@@ -19,6 +19,7 @@ from situ._src.framework.session import Session
 from situ._src.ops.array_ops import placeholder
 from situ._src.saved_model import builder as saved_model_v1
 from situ._src.summary.event_file import summary_iterator
+from situ._src.training.global_step import create_global_step
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -149,8 +150,6 @@ def export(estimator, base, receive, path, assets_extra=None, as_text=False):
     base = base.decode() if isinstance(base, bytes) else os.fspath(base)
     folder = _folder(base)
     with Graph().as_default() as graph:
-        from situ._src.training.global_step import create_global_step
-
         create_global_step()
         receiver = receive()
         spec = estimator._call(receiver.features, None, ModeKeys.PREDICT, estimator.config)

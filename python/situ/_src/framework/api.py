@@ -14,6 +14,7 @@ import importlib
 import os
 import sys
 import types
+from importlib.machinery import ModuleSpec
 
 import _situ
 from situ._src.framework import style
@@ -409,8 +410,6 @@ class _Finder:
                 except AttributeError:
                     break
             if isinstance(module, Names) and module.__name__ == name:
-                from importlib.machinery import ModuleSpec
-
                 return ModuleSpec(name, _Finder, is_package=True)
         return None
 

@@ -10,6 +10,7 @@ import itertools
 import _situ
 from situ._src.framework import nest, style
 from situ._src.framework.api import OPS, export
+from situ._src.framework.concrete_function import read_assigned_value
 from situ._src.framework.graph import Graph
 from situ._src.framework.resource_order import effects_of, note_uses
 from situ._src.framework.tensor import constant_value
@@ -117,8 +118,6 @@ class BranchGraph(Graph):
     def read_variable(self, variable):
         """Returns the value of an eager variable in this graph; each variable has one input."""
         if variable in self.writes:
-            from situ._src.framework.concrete_function import read_assigned_value
-
             return read_assigned_value(self, variable)
         if variable not in self.reads:
             self.reads[variable] = self._input(variable, self._outer.read_variable(variable))

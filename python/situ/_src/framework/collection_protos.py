@@ -9,6 +9,8 @@ from situ._src.framework import graph_scopes
 from situ._src.framework.api import BOTH, export
 from situ._src.framework.graph import GraphKeys
 from situ._src.framework.message_classes import message_class
+from situ._src.legacy.queue_runner import QueueRunner
+from situ._src.variables import variable, variable_def
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing takes long to import
@@ -46,8 +48,6 @@ def proto_functions(key: str) -> tuple | None:
 @functools.cache
 def _standard() -> dict[str, tuple]:
     from situ._src.checkpoint.saver import Saver
-    from situ._src.legacy.queue_runner import QueueRunner
-    from situ._src.variables import variable, variable_def
 
     def variable_from(proto: Any, import_scope: str | None = None) -> Any:
         return variable_def.from_proto(variable.RefVariable, proto, import_scope)

@@ -451,7 +451,7 @@ def enable_eager_execution(config=None, device_policy=None, execution_mode=None)
       ValueError: the default graph has been used, `config` is given after the devices have been
         initialized, or `device_policy` or `execution_mode` is invalid.
     """
-    from situ._src.framework import protos, style
+    from situ._src.framework import protos
 
     if config is not None and not isinstance(config, protos.ConfigProto):
         raise TypeError(f"config must be a tf.ConfigProto, but got {type(config)}")

@@ -8,6 +8,7 @@ import functools
 import inspect
 
 import _situ
+from situ._src.autograph import conversion
 from situ._src.framework import nest
 from situ._src.framework.api import export
 from situ._src.framework.gradients import flat, like_source, override, values_of
@@ -133,13 +134,11 @@ def _eager(function, args, kwargs):
 
 def _graph(function, args, kwargs):
     """Wraps the results in one identity op whose gradient leads to the arguments and variables."""
-    from situ._src.autograph.conversion import convert
-
     graph = _situ.current_graph()
     inside = getattr(graph, "inside", convert_to_tensor)  # of a branch or loop: captured
     args, tensors = _convert(args, inside)
     before = len(graph.get_operations())
-    result, gradient, variables = _call_and_record_reads(convert(function), args, kwargs)
+    result, gradient, variables = _call_and_record_reads(conversion.convert(function), args, kwargs)
     if not graph.building_function:
         variables += [v for v in read_since(graph, before) if v not in variables]
         _check(gradient, variables)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import _situ
+from situ._src.framework import protos
 
 _CPU_LIMIT = 256 << 20  # TensorFlow reports this for every CPU
 
@@ -107,8 +108,6 @@ def list_local_devices(session_config=None) -> list[DeviceAttributes]:
     Returns:
       A list of DeviceAttributes.
     """
-    from situ._src.framework import protos
-
     if session_config is not None:
         _situ.configure(protos.config_options(session_config))
     return [DeviceAttributes(d) for d in _situ.devices()]

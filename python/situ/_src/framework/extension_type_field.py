@@ -13,6 +13,7 @@ from situ._src.framework.dtypes import DType, as_dtype
 from situ._src.framework.tensor import Tensor
 from situ._src.framework.type_spec import TypeSpec
 from situ._src.ops.array_ops import convert_to_tensor
+from situ._src.variables.variable import Variable
 
 _RESERVED = frozenset(
     """self Spec _type_spec _shape_invariant_to_type_spec _consumers value_type is_compatible_with
@@ -95,8 +96,6 @@ def is_composite_class(kind) -> bool:
 
 def is_variable_class(kind) -> bool:
     """Returns whether a type is tf.Variable or a class of variables."""
-    from situ._src.variables.variable import Variable
-
     return isinstance(kind, type) and (kind is Variable or issubclass(kind, Variable))
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 
-from situ._src.framework import branch_graph, node_def
+from situ._src.framework import branch_graph, import_graph_def, node_def
 from situ._src.framework.api import OPS
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.message_classes import message_class
@@ -150,8 +150,6 @@ class Library:
     """The functions of a GraphDef by name; each is added to a graph when a node first calls it."""
 
     def __init__(self, library: Any = None, graph_def: Any = None) -> None:
-        from situ._src.framework import import_graph_def
-
         functions = () if library is None else library.function
         self._functions = {f.signature.name: f for f in functions}
         self.budget = import_graph_def.Budget(graph_def)
@@ -195,8 +193,6 @@ class Library:
             return self._inline(graph, definition, operands, prefix, controls)
 
     def _inline(self, graph, definition, operands, prefix, controls):
-        from situ._src.framework import import_graph_def
-
         names = [a.name for a in definition.signature.input_arg]
         mapped = {name + ":0": tensor for name, tensor in zip(names, operands)}
         importer = import_graph_def.Importer(graph, prefix, mapped, self, controls)

@@ -9,7 +9,7 @@ import re
 import threading
 
 import _situ
-from situ._src.framework import device_spec
+from situ._src.framework import api, device_spec
 from situ._src.framework.device_spec import DeviceSpec
 
 TYPE_CHECKING = False  # typing is not imported at run time: it costs start-up time
@@ -168,8 +168,6 @@ class ColocationScope(ReusableScope):
     def _operation(self, op: Any) -> Any:
         found = getattr(op, "handle", op)  # of a variable: the op of its handle
         if not isinstance(found, _situ.Operation) and not hasattr(found, "op"):
-            from situ._src.framework import api
-
             found = api.named("convert_to_tensor")(found)
         return self._graph.as_graph_element(getattr(found, "op", found), allow_tensor=False)
 

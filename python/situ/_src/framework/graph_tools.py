@@ -14,6 +14,7 @@ from situ._src.framework import graph_util, keywords, meta_graph
 from situ._src.framework.api import export
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.node_def import GraphDef, NodeDef
+from situ._src.saved_model import builder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -109,8 +110,6 @@ def freeze_graph_with_def_protos(
 
 def _saved_graph(folder, tags):
     """Returns the graph of a SavedModel that has exactly these tags, or the first one."""
-    from situ._src.saved_model import builder
-
     graphs = builder.read(folder).meta_graphs
     for graph in graphs:
         if tags is None or set(graph.meta_info_def.tags) == set(tags):

@@ -15,6 +15,7 @@ from situ._src.framework.api import export
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import Graph
 from situ._src.framework.node_def import GraphDef, NodeDef
+from situ._src.framework.tensor_proto import make_proto
 
 VARIABLES = ("VariableV2", "Variable", "VarHandleOp")
 
@@ -68,8 +69,6 @@ def _with_nodes(graph_def, nodes):
 
 
 def _constant(name, array, device):
-    from situ._src.framework.tensor_proto import make_proto
-
     kind = as_dtype("string" if array.dtype.kind in "OSU" else array.dtype)
     node = NodeDef(name=name, op="Const", device=device)
     node.attr["dtype"].type = kind.as_datatype_enum

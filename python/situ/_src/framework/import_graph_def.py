@@ -14,6 +14,7 @@ from situ._src.framework.api import OPS, export
 from situ._src.framework.graph import get_default_graph
 from situ._src.framework.graph_scopes import colocation_named
 from situ._src.framework.import_tensor_arrays import Arrays
+from situ._src.ops import control_flow_ops
 from situ._src.ops.array_ops import convert_to_tensor
 
 _NODE_BYTES = 1024  # memory of a node, about
@@ -339,8 +340,6 @@ class Importer:
     def _switch_or_merge(self, node, inputs, name):
         """Adds a node of tf.cond of TensorFlow 1, see control_flow_ops.switch. Returns an object
         with its outputs."""
-        from situ._src.ops import control_flow_ops
-
         with contextlib.ExitStack() as stack:
             self.scopes(stack, node, {})
             if node.op in ("Merge", "RefMerge"):

@@ -12,6 +12,8 @@ import contextlib
 from typing import Any
 
 from situ._src.framework.api import OPS
+from situ._src.framework.tensor_shape import as_shape
+from situ._src.ops.while_loop import while_loop
 
 _ENTER, _EXIT = ("Enter", "RefEnter"), ("Exit", "RefExit")
 _MERGE, _NEXT = ("Merge", "RefMerge"), ("NextIteration", "RefNextIteration")
@@ -130,8 +132,6 @@ class Loop:
 
     def add(self, importer: Any) -> None:
         """Adds the loop to the graph of an importer, and its Exit nodes to the operations."""
-        from situ._src.ops.while_loop import while_loop
-
         values = [importer.tensor(start.input[0]) for start in self._starts]
         constants = {
             f"{n.name}:0": importer.tensor(n.input[0])
@@ -181,8 +181,6 @@ class Loop:
 
 
 def _unknown_shape():
-    from situ._src.framework.tensor_shape import as_shape
-
     return as_shape(None)
 
 

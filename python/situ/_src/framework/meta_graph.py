@@ -9,7 +9,7 @@ import os
 import re
 
 import _situ
-from situ._src.framework import function_library, import_graph_def, logs, op_def
+from situ._src.framework import function_library, import_graph_def, logs, op_def, versions
 from situ._src.framework.api import OPS, V1, export
 from situ._src.framework.collection_protos import proto_functions
 from situ._src.framework.graph import Graph, GraphKeys, get_default_graph
@@ -201,8 +201,6 @@ def _checked(value, kind, name):
 
 
 def _versions(info):
-    from situ._src.framework import versions
-
     info.tensorflow_version = versions.VERSION
     info.tensorflow_git_version = versions.GIT_VERSION
 

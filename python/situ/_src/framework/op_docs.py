@@ -4,6 +4,8 @@ definitions."""
 
 from __future__ import annotations
 
+import inspect
+
 import _situ
 
 _LITERALS = {"true": True, "false": False, "[]": (), "<unknown>": None, "none": None}
@@ -25,8 +27,6 @@ def default(text):
 
 def signature(op):
     """Returns the inspect.Signature of an op function."""
-    import inspect
-
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     found, optional = [], False
     for name, _, text in op.parameters:

@@ -8,6 +8,7 @@ import operator
 
 import _situ
 from situ._src.framework import style
+from situ._src.framework.message_classes import message_class
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing takes long to import
@@ -193,8 +194,6 @@ class TensorShape:
 
     def as_proto(self) -> Any:
         """Returns the shape as a TensorShapeProto."""
-        from situ._src.framework.message_classes import message_class
-
         made = message_class("tensorflow.TensorShapeProto")(unknown_rank=self._dims is None)
         for size in self._dims or ():
             made.dim.add(size=-1 if size is None else size)

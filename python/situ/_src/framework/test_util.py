@@ -13,10 +13,16 @@ import tempfile
 import unittest
 from unittest import mock
 
+import numpy
+
 import _situ
-from situ._src.framework import errors, style
+from situ._src.framework import errors, nest, style
 from situ._src.framework.api import BOTH, OPS, export
-from situ._src.framework.graph import Graph
+from situ._src.framework.config import gpu_device_name
+from situ._src.framework.gradients import gradients
+from situ._src.framework.graph import Graph, reset_default_graph
+from situ._src.framework.scopes import device
+from situ._src.framework.session import Session, get_default_session
 from situ._src.ops import random_ops
 
 TYPE_CHECKING = False
@@ -39,20 +45,14 @@ def get_temp_dir() -> str:
 
 def _reset_state():
     """Resets the graph and the random seeds before a test."""
-    import numpy
-
     random.seed(_SEED)
     numpy.random.seed(_SEED)
     if style.is_graph():
-        from situ._src.framework.graph import reset_default_graph
-
         reset_default_graph()
     random_ops.set_seed(_SEED)
 
 
 def _array(value):
-    import numpy
-
     if not _situ.executing_eagerly() and hasattr(value, "eval"):
         value = value.eval()
     return numpy.asarray(value.numpy() if hasattr(value, "numpy") else value)
@@ -62,8 +62,6 @@ class _Arrays:
     """Assertions on arrays and tensors."""
 
     def assertAllEqual(self, a, b, msg=None):
-        import numpy
-
         numpy.testing.assert_array_equal(_array(a), _array(b), msg or "")
 
     def assertNotAllEqual(self, a, b, msg=None):
@@ -71,8 +69,6 @@ class _Arrays:
         self.assertFalse(a.shape == b.shape and (a == b).all(), msg)
 
     def assertAllClose(self, a, b, rtol=1e-6, atol=1e-6, msg=None):
-        import numpy
-
         if isinstance(a, dict):
             self.assertEqual(set(a), set(b), msg)
             for key in a:
@@ -112,8 +108,6 @@ class _Arrays:
         self.assertAllClose(a, b, rtol, atol, msg)
 
     def assertNotAllClose(self, a, b, rtol=1e-6, atol=1e-6, msg=None):
-        import numpy
-
         self.assertFalse(numpy.allclose(_array(a), _array(b), rtol, atol), msg)
 
     def assertAllGreater(self, a, bound):
@@ -156,9 +150,6 @@ class _Arrays:
 
 def _on_device(use_gpu, force_gpu):
     """Returns the device scope of a test's session."""
-    from situ._src.framework.config import gpu_device_name
-    from situ._src.framework.scopes import device
-
     if force_gpu:
         return device(gpu_device_name() or "/device:GPU:0")
     return contextlib.nullcontext() if use_gpu else device("/device:CPU:0")
@@ -181,9 +172,6 @@ class TestCase(_Arrays, unittest.TestCase):
 
     def evaluate(self, tensors: Any) -> Any:
         """The values of tensors, in both styles."""
-        from situ._src.framework import nest
-        from situ._src.framework.session import get_default_session
-
         if not _situ.executing_eagerly():
             session: Any = get_default_session()
             return session.run(tensors)
@@ -201,8 +189,6 @@ class TestCase(_Arrays, unittest.TestCase):
           use_gpu: False places all operations on the CPU.
           force_gpu: whether to place all operations on the first GPU.
         """
-        from situ._src.framework.session import Session
-
         if graph is None and not style.is_graph():
             graph = Graph()
         with Session(graph=graph, config=config) as sess, _on_device(use_gpu, force_gpu):
@@ -221,8 +207,6 @@ class TestCase(_Arrays, unittest.TestCase):
         Raises:
           ValueError: the graph or the config differs from that of the first call.
         """
-        from situ._src.framework.session import Session
-
         if "_cached" not in self.__dict__:
             self._cached, self._cached_for = Session(graph=graph, config=config), (graph, config)
             self.addCleanup(self._cached.close)
@@ -299,10 +283,6 @@ def compute_gradient(
       Two arrays of shape [size of x, size of y]: by tf.gradients and by differences; or a list of
       them.
     """
-    import numpy
-
-    from situ._src.framework.session import get_default_session
-
     if isinstance(x, (list, tuple)):
         starts = x_init_value or [None] * len(x)
         return [
@@ -333,8 +313,6 @@ def compute_gradient(
 
 def _gradient_of(y, x, y_shape):
     """Returns the gradient of y with respect to x, and the placeholder of the gradient of y."""
-    from situ._src.framework.gradients import gradients
-
     weights = OPS["Placeholder"](dtype=y.dtype.base_dtype, shape=y_shape)
     return gradients(y, x, weights)[0], weights
 

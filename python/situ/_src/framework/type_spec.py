@@ -7,6 +7,9 @@ from __future__ import annotations
 from situ._src.framework import spec_fields, tensor_shape
 from situ._src.framework.api import export
 from situ._src.framework.dtypes import DType, as_dtype
+from situ._src.framework.indexed_slices import IndexedSlices, is_slices
+from situ._src.framework.tensor import Tensor
+from situ._src.ops.array_ops import convert_to_tensor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -109,8 +112,6 @@ class TensorSpec(TypeSpec):
 
     @property
     def value_type(self) -> Any:
-        from situ._src.framework.tensor import Tensor
-
         return Tensor
 
     @classmethod
@@ -219,8 +220,6 @@ class IndexedSlicesSpec(TypeSpec):
 
     @property
     def value_type(self) -> Any:
-        from situ._src.framework.indexed_slices import IndexedSlices
-
         return IndexedSlices
 
     def _serialize(self):
@@ -254,8 +253,6 @@ def spec_of(value: TensorLike) -> Any:
     spec = getattr(value, "_type_spec", None)  # ragged tensors, extension types, PerReplica
     if isinstance(spec, TypeSpec):
         return spec
-    from situ._src.framework.indexed_slices import is_slices
-
     if is_slices(value):
         return _slices_spec(value)
     if hasattr(value, "dense_shape") and hasattr(value, "indices"):
@@ -272,8 +269,6 @@ def spec_of(value: TensorLike) -> Any:
         from situ._src.ops.tensor_array_spec import TensorArraySpec
 
         return TensorArraySpec.from_value(value)
-    from situ._src.ops.array_ops import convert_to_tensor
-
     try:
         tensor = convert_to_tensor(value)
     except (TypeError, ValueError):

@@ -4,12 +4,15 @@ situ does not support."""
 
 from __future__ import annotations
 
+import _situ
 from situ._src.cluster.resolvers import ClusterResolver
-from situ._src.framework import logs, style
+from situ._src.framework import config, device_lib, logs, style
 from situ._src.framework.api import BOTH, V1, V2, export
+from situ._src.framework.concrete_function import FuncGraph
 from situ._src.framework.device_types import PhysicalDevice
 from situ._src.framework.graph import get_default_graph
 from situ._src.framework.tensor import GraphTensor
+from situ._src.ops import random_ops
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -148,16 +151,12 @@ def enable_op_determinism() -> None:
 
     Kernels compute the same result in every run anyway. Concurrent updates of a variable may still
     differ between runs."""
-    from situ._src.ops import random_ops  # which imports this package
-
     random_ops.require_seeds(True)
 
 
 @export("python.framework.config.disable_op_determinism")
 def disable_op_determinism() -> None:
     """Ends the effect of enable_op_determinism."""
-    from situ._src.ops import random_ops
-
     random_ops.require_seeds(False)
 
 
@@ -174,8 +173,6 @@ def get_device_details(device: Any) -> dict:
     Raises:
       ValueError: `device` is not one of tf.config.list_physical_devices.
     """
-    from situ._src.framework import config, device_lib
-
     if not isinstance(device, PhysicalDevice):
         raise ValueError(f"device must be a tf.config.PhysicalDevice, but got: {device}")
     if device not in config.list_physical_devices():
@@ -208,9 +205,6 @@ def get_current_name_scope() -> str:
 @export("inside_function")
 def inside_function() -> bool:
     """Returns whether a tf.function is being traced."""
-    import _situ
-    from situ._src.framework.concrete_function import FuncGraph
-
     return isinstance(_situ.current_graph(), FuncGraph)
 
 

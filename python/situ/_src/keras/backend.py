@@ -15,9 +15,12 @@ from situ._src.framework.keywords import unsupported
 from situ._src.framework.tensor import GraphTensor
 from situ._src.keras import context, registry
 from situ._src.keras.context import set_setting, setting
+from situ._src.keras.input_layer import Input
+from situ._src.keras.model import Model
 from situ._src.keras.registry import keras_export, reset_names
 from situ._src.ops import array_ops
 from situ._src.ops.array_ops import cast, convert_to_tensor, op
+from situ._src.variables import initialization
 from situ._src.variables import variable as variables
 from situ._src.variables.eager_variable import EagerVariable
 
@@ -140,8 +143,6 @@ def get_session(op_input_list: Any = ()) -> Any:
         if _state["session"] is None:
             _state["session"] = V1["Session"]()
         session = _state["session"]
-    from situ._src.variables import initialization
-
     open_ = initialization.uninitialized(session, variables.global_variables())
     if open_:
         session.run([v.initializer for v in open_])
@@ -259,8 +260,6 @@ def placeholder(
       NotImplementedError: The input is to be sparse or ragged.
     """
     unsupported("placeholder", sparse=(sparse, False), ragged=(ragged, False))
-    from situ._src.keras.input_layer import Input
-
     return Input(batch_shape=shape if shape is not None else (None,) * ndim, dtype=dtype, name=name)
 
 
@@ -350,8 +349,6 @@ def function_(
         raise ValueError(
             f"Some keys in session_kwargs are not supported at this time: {list(kwargs)}"
         )
-    from situ._src.keras.model import Model
-
     one = not isinstance(outputs, (list, tuple))
     model = Model(list(inputs), [outputs] if one else list(outputs))
 
@@ -410,8 +407,6 @@ def cast_to_floatx(x: Any) -> Any:
     """
     if hasattr(x, "numpy") or hasattr(x, "graph"):
         return cast(x, setting("float"))
-    import numpy
-
     return numpy.asarray(x, dtype=setting("float"))
 
 

@@ -4,7 +4,10 @@
 from __future__ import annotations
 
 import csv
+import json
 import os
+import urllib.parse
+import urllib.request
 
 import numpy
 
@@ -98,10 +101,6 @@ class RemoteMonitor(Callback):
         self.send_as_json = send_as_json
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
-        import json
-        import urllib.parse
-        import urllib.request
-
         body, headers = json.dumps({"epoch": epoch, **(logs or {})}), dict(self.headers)
         if self.send_as_json:
             headers["Content-Type"] = "application/json"

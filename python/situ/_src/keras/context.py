@@ -11,6 +11,7 @@ import threading
 from typing import Any
 
 import _situ
+from situ._src.autograph.conversion import convert
 from situ._src.framework import style
 from situ._src.framework.concrete_function import FuncGraph
 from situ._src.framework.tensor import EagerTensor, GraphTensor, _extend
@@ -160,8 +161,6 @@ def autograph(python):
     """Converts a function with AutoGraph if a graph is being built."""
     if _situ.current_graph() is None:
         return python
-    from situ._src.autograph.conversion import convert
-
     return convert(python)
 
 

@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+import io
+import json
 import os
 import pickle
 import tarfile
+import zipfile
 
 import numpy
 
@@ -200,9 +203,6 @@ def _read_words(name, path, keys):
     if not os.path.exists(path):
         raise _missing(name, path)
     with open(path, "rb") as file:  # an archive of arrays of lists, which are pickled
-        import io
-        import zipfile
-
         result, budget = [], expansion.Budget(os.path.getsize(path), path)
         with zipfile.ZipFile(file) as archive:
             for key in keys:
@@ -315,8 +315,6 @@ def load_reuters(
 
 
 def _index(name, path):
-    import json
-
     path = _path(path, f"{name}_word_index.json")
     if not os.path.exists(path):
         raise _missing(name, path)

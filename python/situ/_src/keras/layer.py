@@ -30,6 +30,7 @@ from situ._src.keras import (
     weights,
 )
 from situ._src.keras.registry import keras_export, to_snake_case, unique
+from situ._src.ops import array_ops
 from situ._src.ops.array_ops import cast, convert_to_tensor
 from situ._src.variables import synchronization as variable_modes
 
@@ -668,10 +669,8 @@ class Layer(Module):
 
     def _add_activity_loss(self, outputs):
         """Adds the loss of the activity regularizer, divided by the batch size."""
-        from situ._src.ops.array_ops import op, shape
-
         for tensor in nest.flatten(outputs):
-            count = cast(op("GatherV2", shape(tensor), 0, 0), tensor.dtype)
+            count = cast(array_ops.op("GatherV2", array_ops.shape(tensor), 0, 0), tensor.dtype)
             self._losses.append(self.activity_regularizer(tensor) / count)
 
     def _propagate_mask(self, inputs, outputs, mask):

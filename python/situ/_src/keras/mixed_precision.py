@@ -13,6 +13,7 @@ from situ._src.framework import indexed_slices, nest, style
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.keywords import unsupported
 from situ._src.keras import context
+from situ._src.keras import optimizer as optimizers
 from situ._src.keras.registry import keras_export
 from situ._src.ops.array_ops import cast, convert_to_tensor, op
 from situ._src.variables.eager_variable import EagerVariable, place
@@ -483,10 +484,8 @@ class LossScaleOptimizer:
           config: The dictionary.
           custom_objects: Dictionary from names to classes of the program.
         """
-        from situ._src.keras import optimizer
-
         config = dict(config)
-        inner = optimizer.deserialize(config.pop("inner_optimizer"), custom_objects)
+        inner = optimizers.deserialize(config.pop("inner_optimizer"), custom_objects)
         return cls(inner, **config)
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from typing import Any
 
 from situ._src.framework import nest, style, tensor_shape
@@ -12,7 +13,7 @@ from situ._src.keras import context, nodes, weights
 from situ._src.keras.layer import Layer
 from situ._src.keras.metrics import Metric
 from situ._src.keras.registry import LAYERS as KIND
-from situ._src.keras.registry import keras_export, reading_config, to_json_value
+from situ._src.keras.registry import keras_export, reading_config, to_json_value, unique
 from situ._src.keras.saving import Saving
 from situ._src.keras.summary import print_summary
 from situ._src.keras.topology import Topology, rebuild
@@ -59,8 +60,6 @@ class Model(Training, Saving, Layer):
             inputs, outputs = kwargs.pop("input"), kwargs.pop("output", outputs)
         name = kwargs.get("name")
         if name is None and type(self) is Model:
-            from situ._src.keras.registry import unique
-
             kwargs["name"] = unique("model")
         super().__init__(**kwargs)
         self._prepare_training()
@@ -376,8 +375,6 @@ class Model(Training, Saving, Layer):
 
     def to_json(self, **kwargs: Any) -> str:
         """Returns the architecture as JSON for model_from_json; `kwargs` go to json.dumps."""
-        import json
-
         return json.dumps(
             {
                 "class_name": self._registered_class(),
@@ -457,8 +454,6 @@ def model_from_json(json_string: Any, custom_objects: dict[str, Any] | None = No
     Returns:
       The model, not compiled.
     """
-    import json
-
     config = json.loads(json_string)
     return model_from_config(config, custom_objects)
 

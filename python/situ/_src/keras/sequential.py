@@ -11,6 +11,7 @@ from situ._src.framework.module import Module
 from situ._src.keras import context
 from situ._src.keras.input_layer import Input, InputLayer
 from situ._src.keras.layer import Layer
+from situ._src.keras.layers_core import Lambda
 from situ._src.keras.model import Model
 from situ._src.keras.registry import LAYERS as KIND
 from situ._src.keras.registry import keras_export, to_json_value, unique
@@ -57,8 +58,6 @@ class Sequential(Model):
             layer = layer._keras_history[0]
         if not isinstance(layer, Layer):
             if callable(layer) and isinstance(layer, Module):
-                from situ._src.keras.layers_core import Lambda
-
                 layer = Lambda(layer)
             else:
                 raise TypeError(

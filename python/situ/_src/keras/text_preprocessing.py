@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import collections
 import json
+from hashlib import md5
 from typing import Any
 
 import numpy
@@ -58,8 +59,6 @@ def hashing_trick(
       analyzer: Function that splits the text.
     """
     if hash_function == "md5":
-        from hashlib import md5
-
         hash_function = lambda w: int(md5(w.encode()).hexdigest(), 16)
     find = hash_function or hash
     words = (

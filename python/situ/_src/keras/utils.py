@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import random
 import shutil
 from typing import Any
 
@@ -41,8 +42,6 @@ def set_random_seed(seed: int) -> None:
     Args:
       seed: The seed, an integer.
     """
-    import random
-
     random.seed(seed)
     numpy.random.seed(seed)
     random_ops.set_seed(seed)

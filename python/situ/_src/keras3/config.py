@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 from situ._src.framework import config as devices
 from situ._src.framework.api import named
-from situ._src.keras import context, mixed_precision
+from situ._src.keras import context, mixed_precision, utils
 from situ._src.keras.registry import unique
+from situ._src.keras3 import random
 from situ._src.keras3.exports import (
     alias,
     keras3_export,
@@ -144,13 +146,9 @@ def clear_session(free_memory: bool = True) -> None:
     Args:
       free_memory: Whether to collect garbage.
     """
-    from situ._src.keras3 import random
-
     context.clear_session()
     random.reset()
     if free_memory:
-        import gc
-
         gc.collect()
 
 
@@ -164,9 +162,6 @@ def set_random_seed(seed: int) -> None:
     Raises:
       ValueError: If seed is not an integer.
     """
-    from situ._src.keras import utils
-    from situ._src.keras3 import random
-
     if not isinstance(seed, int):
         raise ValueError(
             "Expected `seed` argument to be an integer. "

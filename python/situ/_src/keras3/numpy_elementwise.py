@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy
 
-from situ._src.keras3 import operands
+from situ._src.keras3 import numpy_sorting, operands
 from situ._src.keras3.dtypes import is_float_dtype
 from situ._src.keras3.exports import tf
 from situ._src.keras3.operands import floating, promoted, promoted_floating, tensor
@@ -421,8 +421,6 @@ def where(condition: Any, x1: Any = None, x2: Any = None):
             "`x1` and `x2` either both should be `None` or both should have non-None value."
         )
     if x1 is None:
-        from situ._src.keras3 import numpy_sorting
-
         return numpy_sorting.nonzero(condition)
     x1, x2 = promoted(x1, x2)
     return tf.where(_bool(condition), x1, x2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import inspect
 
 from situ._src.framework.api import export
 
@@ -56,8 +57,6 @@ def arg_scoped_arguments(func: Any) -> Any:
     """
     if not has_arg_scope(func):
         return ()
-    import inspect
-
     return tuple(
         p.name for p in inspect.signature(func).parameters.values() if p.default is not p.empty
     )

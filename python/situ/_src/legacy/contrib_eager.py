@@ -4,12 +4,11 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import inspect
 from typing import Any
 
 from situ._src.checkpoint import saver
-from situ._src.framework import flags, style
+from situ._src.framework import config, flags, style
 from situ._src.framework.api import BOTH, V1, V2, export
 from situ._src.framework.gradient_tape import GradientTape
 from situ._src.ops.array_ops import convert_to_tensor
@@ -100,14 +99,10 @@ class Saver:
 @export(v1=("contrib.eager.num_gpus", "contrib.eager.context.num_gpus"))
 def num_gpus() -> int:
     """Returns the number of GPUs."""
-    from situ._src.framework import config
-
     return len(config.list_logical_devices("GPU"))
 
 
-V1["contrib.eager.list_devices"] = lambda: [
-    d.name for d in importlib.import_module("situ._src.framework.config").list_logical_devices()
-]
+V1["contrib.eager.list_devices"] = lambda: [d.name for d in config.list_logical_devices()]
 
 
 def _recorded(function, args, kwargs):

@@ -8,6 +8,9 @@ import contextlib
 import functools
 from typing import Any
 
+import numpy
+
+from situ._src.framework import config
 from situ._src.framework.api import V1, export
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import scope
@@ -83,13 +86,9 @@ def broadcast(tensor: TensorLike) -> Any:
 def _memory(key, name):
     def ask():
         """Returns the bytes of memory of the device of the scope."""
-        from situ._src.framework import config
-
         chosen = str(op("NoOp").device or "/device:CPU:0").upper()
 
         def read():
-            import numpy
-
             number, kind = chosen.rpartition(":")[2], "GPU" if "GPU" in chosen else "CPU"
             info = config.get_memory_info(f"{kind}:{number if number.isdigit() else 0}")
             return numpy.int64(info.get(key) or 0)

@@ -7,14 +7,13 @@ from typing import Any
 
 from situ._src.framework.api import export
 from situ._src.framework.graph import get_default_graph
+from situ._src.summary import summary_ops
 
 for _name in ("summarize_tensor", "summarize_activation"):
 
     @export(v1="contrib.layers." + _name)
     def _summarize(tensor, tag=None):
         """Adds a scalar summary of a scalar, a histogram of other tensors."""
-        from situ._src.summary import summary_ops
-
         name = tag or tensor.op.name
         return (
             summary_ops.scalar(name, tensor)

@@ -5,6 +5,8 @@ placement of variables by size; and parts of tf.contrib.framework."""
 from __future__ import annotations
 
 import math
+import random
+import re
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -575,8 +577,6 @@ class RandomStrategy:
     """Assigns each variable to a random task."""
 
     def __init__(self, num_ps: int, seed: int | None = 0) -> None:
-        import random
-
         self._count, self._random = num_ps, random.Random(seed)
 
     def __call__(self, op_):
@@ -602,8 +602,6 @@ def filter_variables(
       exclude_patterns: Regular expressions.
       reg_search: Whether a pattern may match anywhere in a name, not only at its start.
     """
-    import re
-
     find = re.search if reg_search else re.match
     return [
         v

@@ -9,6 +9,8 @@ import math
 import time
 from typing import Any
 
+import numpy
+
 from situ._src.checkpoint.state import latest_checkpoint
 from situ._src.estimator import config, inputs
 from situ._src.estimator.estimator import Estimator
@@ -372,8 +374,6 @@ class SKCompat:
           batch_size: Batch size.
           outputs: Names of the predictions; default: all.
         """
-        import numpy
-
         rows = list(self._estimator.predict(_arrays(x, None, batch_size, 1, False)))
         if rows and isinstance(rows[0], dict):
             return {
@@ -383,8 +383,6 @@ class SKCompat:
 
 
 def _arrays(x, y, batch_size, epochs, shuffle):
-    import numpy
-
     named = x if isinstance(x, dict) else {"": numpy.asarray(x)}
     return inputs.numpy_input_fn(
         named, None if y is None else numpy.asarray(y), batch_size, epochs, shuffle
@@ -398,8 +396,6 @@ def infer_real_valued_columns_from_input(x: Any) -> list:
     Args:
       x: The array.
     """
-    import numpy
-
     column = V1.get("feature_column.numeric_column") or BOTH["feature_column.numeric_column"]
     sizes = numpy.asarray(x).shape[1:]
     return [column("", list(sizes) or [1])]

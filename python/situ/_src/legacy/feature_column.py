@@ -21,6 +21,7 @@ from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
 from situ._src.ops.lookup_ops import _lines, key_indices
 from situ._src.ops.parsing_config import FixedLenFeature, VarLenFeature
 from situ._src.ops.sparse_ops import SparseTensor, sparse_tensor_to_dense
+from situ._src.training.warm_start import init_from_checkpoint
 from situ._src.variables.variable_scope import get_variable
 
 TYPE_CHECKING = False
@@ -560,8 +561,6 @@ class Embedding(
             trainable=self.trainable and trainable,
         )
         if self.checkpoint is not None:
-            from situ._src.training.warm_start import init_from_checkpoint
-
             init_from_checkpoint(self.checkpoint, {self.tensor_name: table})
         ids = self.categories.ids(features)
         rows = rows_of(whole(table), ids)

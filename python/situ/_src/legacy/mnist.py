@@ -3,6 +3,7 @@
 the network of the tutorial."""
 
 import collections
+import importlib
 import math
 import os
 import struct
@@ -189,8 +190,6 @@ def maybe_download(filename, work_directory, source_url):
 
 def _tf(name):
     """A function of graph style, when it is needed."""
-    import importlib
-
     at = importlib.import_module("situ.compat.v1")
     for part in name.split("."):
         at = getattr(at, part)

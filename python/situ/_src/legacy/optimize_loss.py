@@ -11,6 +11,7 @@ from situ._src.framework.graph import GraphKeys, get_default_graph, scope
 from situ._src.framework.indexed_slices import map_values
 from situ._src.framework.keywords import unsupported
 from situ._src.framework.scopes import control_dependencies
+from situ._src.legacy.contrib_training import add_gradients_summaries
 from situ._src.ops.array_ops import identity
 from situ._src.ops.clip_ops import global_norm
 from situ._src.summary.summary_ops import histogram, scalar
@@ -229,8 +230,6 @@ def create_train_op(
         one = V1.get("clip_by_norm") or api.BOTH["clip_by_norm"]
         pairs = [(one(g, clip_gradient_norm), v) for g, v in pairs]
     if summarize_gradients:
-        from situ._src.legacy.contrib_training import add_gradients_summaries
-
         with scope(None, "summarize_grads"):
             add_gradients_summaries(pairs)
     with control_dependencies([optimizer.apply_gradients(pairs, global_step=step)]):

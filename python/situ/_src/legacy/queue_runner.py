@@ -12,6 +12,7 @@ from situ._src.framework.api import export
 from situ._src.framework.graph import GraphKeys, get_default_graph
 from situ._src.framework.graph_scopes import prepend_name_scope, strip_name_scope
 from situ._src.framework.message_classes import message_class
+from situ._src.legacy.queues import QueueBase
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,8 +23,6 @@ QueueRunnerDef = message_class("tensorflow.QueueRunnerDef")
 
 def _defined(queue_runner_def, import_scope):
     """Returns queue, enqueue ops, close op, cancel op and exception types of a QueueRunnerDef."""
-    from situ._src.legacy.queues import QueueBase
-
     graph = get_default_graph()
 
     def element(name):

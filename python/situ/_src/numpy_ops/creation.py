@@ -9,6 +9,8 @@ from situ._src.framework.keywords import bind
 from situ._src.numpy_ops.arrays import asarray, choose, floating, promoted, rank, size_of
 from situ._src.numpy_ops.dtypes import default_float, result_type, type_of
 from situ._src.numpy_ops.exports import constants, numpy_export, tf
+from situ._src.numpy_ops.manipulation import moveaxis
+from situ._src.numpy_ops.reductions import sum as total
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing takes long to import
@@ -453,8 +455,6 @@ def diagonal(a: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> 
     Returns:
       A tensor whose last dimension has the diagonals.
     """
-    from situ._src.numpy_ops.manipulation import moveaxis
-
     a = moveaxis(asarray(a), (axis1, axis2), (-2, -1))
     rows, columns = size_of(a, -2), size_of(a, -1)
     first, start = max(-offset, 0), max(offset, 0)
@@ -566,8 +566,6 @@ def trace(
     Returns:
       A tensor.
     """
-    from situ._src.numpy_ops.reductions import sum as total
-
     return total(diagonal(asarray(a, dtype), offset, axis1, axis2), -1, dtype)
 
 

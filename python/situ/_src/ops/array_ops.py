@@ -615,7 +615,7 @@ export(v1="where")(_where("Select", "where_v1"))
 
 
 identity = op_functions()["identity"]
-export("manip.reshape")(op_functions()["reshape"])
+reshape = export("manip.reshape")(op_functions()["reshape"])
 
 
 @export(v1=("placeholder_with_default",))

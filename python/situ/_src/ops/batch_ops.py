@@ -7,6 +7,7 @@ import itertools
 
 from situ._src.framework import nest
 from situ._src.framework.api import OPS, export
+from situ._src.framework.function import function as tf_function
 from situ._src.framework.graph import scope
 from situ._src.ops.constant_op import is_tensor
 
@@ -134,8 +135,6 @@ def batch_function(
     del enable_large_batch_splitting  # inputs are not split
 
     def decorator(function):
-        from situ._src.framework.function import function as tf_function
-
         name = f"batch_function_{next(_numbers)}"
 
         def decorated(*args):

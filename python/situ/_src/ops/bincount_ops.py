@@ -11,6 +11,8 @@ from situ._src.framework.scopes import control_dependencies
 from situ._src.framework.tensor import constant_value
 from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
 from situ._src.ops.check_ops import Assert, assert_equal
+from situ._src.ops.sparse_ops import SparseTensor
+from situ._src.ops.unique_sort_ops import argsort
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing takes long to import
@@ -249,9 +251,6 @@ def sparse_bincount(
         the weights are not of the kind of the values.
       InvalidArgumentError: If the weights have another shape, other indices or row splits.
     """
-    from situ._src.ops.sparse_ops import SparseTensor
-    from situ._src.ops.unique_sort_ops import argsort
-
     _reject_both(weights, binary_output)
     with scope(name, "count"):
         found = _Values(values, weights, axis)
@@ -380,8 +379,6 @@ def raw_sparse_bincount(
     Returns:
       A tensor of shape [size], or [rows, size] if the sparse tensor has more than one dimension.
     """
-    from situ._src.ops.sparse_ops import SparseTensor
-
     with scope(name, "SparseBincount"):
         size = _scalar_size(size, "SparseBincount")
         sparse = SparseTensor(indices, values, dense_shape)

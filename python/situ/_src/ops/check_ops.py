@@ -5,6 +5,8 @@ shapes are known."""
 
 from __future__ import annotations
 
+import numpy
+
 import _situ
 from situ._src.framework import errors
 from situ._src.framework.api import BOTH, OPS, V2, export
@@ -22,8 +24,6 @@ if TYPE_CHECKING:  # typing takes long to import
 
 def _flat(item, summarize):
     """Returns the first elements of a tensor or array as strings, or None for other objects."""
-    import numpy
-
     if not isinstance(item, (EagerTensor, numpy.ndarray, numpy.generic)):
         return None
     array = numpy.asarray(item)
@@ -103,8 +103,6 @@ def checked(tensor, condition, message, error=errors.InvalidArgumentError):
 
 def _describe_failure(x, y, test, sym, count):
     """Describes where a comparison of two arrays fails."""
-    import numpy
-
     a, b, good = numpy.asarray(x), numpy.asarray(y), numpy.asarray(test)
     parts = [f"Condition x {sym} y did not hold."]
     if count <= 0:
@@ -164,8 +162,6 @@ def _axes(tensor):
 
 def _check_known(op_name, x, y, data, summarize):
     """Fails at once if both values are constants and the comparison is false."""
-    import numpy
-
     a, b = constant_value(x), constant_value(y)
     if a is None or b is None:
         return
@@ -663,8 +659,6 @@ def assert_proper_iterable(values: TensorLike) -> None:
     Args:
       values: The object to check.
     """
-    import numpy
-
     arrays = (EagerTensor, GraphTensor, numpy.ndarray, str, bytes)
     if isinstance(values, arrays) or is_sparse(values):
         raise TypeError(

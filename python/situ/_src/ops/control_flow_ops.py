@@ -16,6 +16,7 @@ import _situ
 from situ._src.framework import branch_graph, nest, tensor_shape
 from situ._src.framework.api import OPS, export
 from situ._src.framework.graph import get_default_graph, scope
+from situ._src.framework.indexed_slices import IndexedSlices
 from situ._src.framework.resource_order import effects_before
 from situ._src.framework.scopes import name_scope
 from situ._src.framework.tensor import constant_value
@@ -529,8 +530,6 @@ def with_dependencies(
       output_tensor: The tensor.
       name: A name for the operation (optional).
     """
-    from situ._src.framework.indexed_slices import IndexedSlices
-
     if _situ.executing_eagerly():
         return output_tensor  # dependencies have run already
     graph = get_default_graph()

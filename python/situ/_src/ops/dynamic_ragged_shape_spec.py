@@ -13,6 +13,7 @@ from situ._src.framework.tensor_shape import Dimension, as_shape
 from situ._src.framework.type_spec import TensorSpec
 from situ._src.ops.array_ops import ones
 from situ._src.ops.ragged_tensor import positive_axis
+from situ._src.ops.ragged_tensor_spec import RaggedTensorSpec
 from situ._src.ops.row_partition_spec import RowPartitionSpec
 
 TYPE_CHECKING = False
@@ -345,8 +346,6 @@ class BatchEncoder(ExtensionTypeBatchEncoder):
         Args:
           spec: The spec.
         """
-        from situ._src.ops.ragged_tensor_spec import RaggedTensorSpec
-
         # A scalar must be unbatched twice to get a ragged tensor.
         ragged_rank = spec.num_row_partitions if spec.rank != 0 else -1
         return RaggedTensorSpec(

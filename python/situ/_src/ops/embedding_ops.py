@@ -11,6 +11,7 @@ from situ._src.framework.keywords import with_order
 from situ._src.framework.scopes import colocate_with_variable
 from situ._src.ops import sparse_layout, sparse_ops
 from situ._src.ops.array_ops import cast, constant, convert_to_tensor, gather, op
+from situ._src.ops.clip_ops import clip_by_norm
 from situ._src.ops.ragged_tensor import RaggedTensor
 from situ._src.ops.sparse_combine_ops import sparse_fill_empty_rows
 from situ._src.ops.sparse_ops import SparseTensor
@@ -405,8 +406,6 @@ def _clipped(embeddings, ids, max_norm):
     """Clips embeddings to a maximum norm."""
     if max_norm is None:
         return embeddings
-    from situ._src.ops.clip_ops import clip_by_norm
-
     first, last = (
         tensor_shape.as_shape(ids.shape).rank,
         tensor_shape.as_shape(embeddings.shape).rank,

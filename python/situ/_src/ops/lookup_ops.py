@@ -18,6 +18,7 @@ from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import GraphKeys, get_default_graph, scope
 from situ._src.framework.scopes import init_scope
 from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
+from situ._src.ops.sparse_ops import SparseTensor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing takes long to import
@@ -49,8 +50,6 @@ def of_values(keys, function):
     if hasattr(keys, "flat_values"):
         return keys.with_flat_values(function(keys.flat_values))
     if hasattr(keys, "dense_shape"):
-        from situ._src.ops.sparse_ops import SparseTensor
-
         return SparseTensor(keys.indices, function(keys.values), keys.dense_shape)
     return function(keys)
 

@@ -10,6 +10,7 @@ from situ._src.framework.graph import scope
 from situ._src.framework.tensor import EagerTensor, Tensor
 from situ._src.ops.array_ops import cast, concat, constant, convert_to_tensor, op
 from situ._src.ops.check_ops import Assert
+from situ._src.ops.ragged_factory import ragged_range
 from situ._src.ops.ragged_tensor import RaggedTensor, gather_rows, row_count
 from situ._src.ops.row_partition import RowPartition, with_checks
 
@@ -104,8 +105,6 @@ def _slice_rows(rt, key):
 
 def _range_values(rt, starts, limits, step):
     """Returns the values in ranges of their indices, one per row."""
-    from situ._src.ops.ragged_factory import ragged_range
-
     at = ragged_range(starts, limits, 1 if step is None else step, row_splits_dtype=starts.dtype)
     return at.with_values(gather_rows(rt.values, at.values))
 

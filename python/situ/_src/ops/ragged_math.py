@@ -7,6 +7,9 @@ from __future__ import annotations
 from situ._src.framework.api import BOTH, export, named
 from situ._src.framework.graph import scope
 from situ._src.ops.array_ops import cast, concat, constant, convert_to_tensor, op
+from situ._src.ops.dynamic_ragged_shape import DynamicRaggedShape
+from situ._src.ops.nn import norm
+from situ._src.ops.ragged_broadcast import broadcast_shapes, broadcast_to
 from situ._src.ops.ragged_reduce import reduce, segment
 from situ._src.ops.ragged_tensor import (
     RaggedTensor,
@@ -16,6 +19,7 @@ from situ._src.ops.ragged_tensor import (
     splits_dtype,
     to_ragged,
 )
+from situ._src.ops.ragged_tensor_spec import RaggedTensorSpec
 from situ._src.ops.row_partition import check, with_checks
 
 TYPE_CHECKING = False
@@ -116,8 +120,6 @@ def _product(a, b, flags):
 
 def _products(a, b, flags):
     """Multiplies the matrices of each element of a batch."""
-    from situ._src.ops.ragged_tensor_spec import RaggedTensorSpec
-
     by_rows = flags["transpose_b"] or flags["adjoint_b"]
     is_ragged = isinstance(b, RaggedTensor) and (b.ragged_rank == 2 or by_rows)
     kind = next(t for t in (a, b) if isinstance(t, RaggedTensor)).row_splits.dtype
@@ -292,8 +294,6 @@ def dropout_of(path):
 
 
 def _nn_norm():
-    from situ._src.ops.nn import norm
-
     return norm
 
 
@@ -317,9 +317,6 @@ def where(
       y: Values where it is false.
       name: A name for the operation (optional).
     """
-    from situ._src.ops.dynamic_ragged_shape import DynamicRaggedShape
-    from situ._src.ops.ragged_broadcast import broadcast_shapes, broadcast_to
-
     if x is None or y is None:
         return _true_places(condition, x, y, name)
     with scope(name, "RaggedWhere"):

@@ -10,7 +10,7 @@ from situ._src.framework import errors
 from situ._src.framework.api import BOTH, OPS, export
 from situ._src.framework.graph import scope
 from situ._src.framework.nest import CORE
-from situ._src.framework.tensor import Tensor
+from situ._src.framework.tensor import Tensor, constant_value
 from situ._src.ops.array_ops import cast, concat, constant, convert_to_tensor, op
 from situ._src.ops.dynamic_ragged_shape import DynamicRaggedShape
 from situ._src.ops.ragged_broadcast import (
@@ -252,8 +252,6 @@ def _concat(values, axis, name=None):
 
 def _number(value):
     if isinstance(value, Tensor):
-        from situ._src.framework.tensor import constant_value
-
         known = constant_value(value)
         return value if known is None else int(known)
     return int(value)

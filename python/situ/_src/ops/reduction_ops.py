@@ -11,6 +11,7 @@ from situ._src.framework.graph import scope
 from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
 from situ._src.ops.array_ops import shape as shape_op
 from situ._src.ops.composite_dispatch import ragged_version
+from situ._src.ops.math_ops import matmul
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing takes long to import
@@ -280,8 +281,6 @@ def matvec(
       A tensor of shape [..., m].
     """
     del a_is_sparse, b_is_sparse  # hints for speed
-    from situ._src.ops.math_ops import matmul
-
     product = matmul(a, op("ExpandDims", b, -1), transpose_a=transpose_a, adjoint_a=adjoint_a)
     return op("Squeeze", product, [-1], name=name)
 

@@ -10,8 +10,11 @@ import itertools
 import numpy
 
 import _situ
-from situ._src.framework import dtypes, nest, style
+from situ._src.cluster import steps
+from situ._src.framework import dtypes, errors, nest, style
 from situ._src.framework.api import OPS, export
+from situ._src.framework.gradient_tape import GradientTape
+from situ._src.framework.gradients import override
 from situ._src.framework.type_spec import TypeSpec
 from situ._src.ops.array_ops import convert_to_tensor
 
@@ -26,8 +29,6 @@ _numbers = itertools.count()
 def call(token, arrays):
     """Calls the function of a PyFunc node, found by its token."""
     if token.startswith(("send ", "receive ")):
-        from situ._src.cluster import steps
-
         return steps.transfer(token, arrays)
     if token not in _functions:
         raise NotImplementedError(
@@ -66,8 +67,6 @@ def _check_numpy_type(array):
         others = (x for x in array.ravel() if not isinstance(x, (str, bytes)))
         fault = next((f"Unsupported object type {type(x).__name__}" for x in others), None)
     if fault:
-        from situ._src.framework import errors
-
         raise errors.InternalError(None, None, fault)
 
 
@@ -261,8 +260,6 @@ def _backward(func, inputs):
     reals = [i for i, x in enumerate(inputs) if x.dtype.is_floating or x.dtype.is_complex]
 
     def compute_gradients(*arrays):
-        from situ._src.framework.gradient_tape import GradientTape
-
         xs, dys = list(arrays[: len(inputs)]), arrays[len(inputs) :]
         with GradientTape() as tape:
             for i in reals:
@@ -344,7 +341,5 @@ def py_function(
     first: Any = _listed(result)[0] if _listed(result) else None
     back = _backward(func, inputs)
     if back is not None and getattr(first, "dtype", None) is not None:
-        from situ._src.framework.gradients import override
-
         override(first.op, back)
     return result

@@ -13,6 +13,7 @@ from situ._src.framework.api import export
 from situ._src.framework.keywords import with_order
 from situ._src.ops import sparse_ops
 from situ._src.ops.array_ops import convert_to_tensor, op
+from situ._src.ops.ragged_tensor import RaggedTensor
 from situ._src.ops.script_ops import py_func
 
 TYPE_CHECKING = False
@@ -181,8 +182,6 @@ def string_split(
     parts = op("StringSplit", source, separator, skip_empty=skip_empty, name=name)
     if result_type == "SparseTensor":
         return sparse_ops.SparseTensor(*parts)
-    from situ._src.ops.ragged_tensor import RaggedTensor
-
     indices, values, sizes = parts
     return RaggedTensor.from_value_rowids(values, indices[:, 0], sizes[0], validate=False)
 

@@ -17,6 +17,7 @@ from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
 from situ._src.ops.array_ops import shape as shape_op
 from situ._src.ops.check_ops import checked
 from situ._src.ops.reduction_ops import swap_with_last
+from situ._src.ops.weights_broadcast_ops import remove_squeezable_dimensions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing takes long to import
@@ -217,8 +218,6 @@ def confusion_matrix(
     Returns:
       A tensor of shape [classes, classes]; rows are labels, columns are predictions.
     """
-    from situ._src.ops.weights_broadcast_ops import remove_squeezable_dimensions
-
     with scope(name, "confusion_matrix"):
         labels, predictions = remove_squeezable_dimensions(labels, predictions)
         count = None if num_classes is None else cast(convert_to_tensor(num_classes), "int64")

@@ -7,7 +7,7 @@ from __future__ import annotations
 import sys
 
 from situ._src.framework import style
-from situ._src.runner import import_hook, stand_ins
+from situ._src.runner import import_hook, numpy_aliases, stand_ins
 
 
 def load(version: str, shell: object) -> None:
@@ -32,6 +32,4 @@ def load(version: str, shell: object) -> None:
     import_hook.install(version)
     stand_ins.install()
     if version == "v1":
-        from situ._src.runner import numpy_aliases
-
         numpy_aliases.install()

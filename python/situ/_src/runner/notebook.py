@@ -14,6 +14,8 @@ import re
 import sys
 import tokenize
 
+from situ._src.runner import ipython_shell
+
 # Cell magics whose cell is Python code of the program.
 PYTHON_CELLS = ("time", "timeit", "capture", "prun")
 
@@ -224,8 +226,6 @@ def _is_quiet(text):
 
 def run(notebook: Notebook, namespace: dict, show) -> int:
     """Runs a notebook. `show` prints an exception. Returns the exit code."""
-    from situ._src.runner import ipython_shell
-
     os.environ.setdefault("MPLBACKEND", "Agg")  # plt.show() must not wait for a window
     shell = ipython_shell.provide_shell(namespace, is_notebook=True)
     runner = Runner(notebook.path, namespace, shell)

@@ -8,6 +8,7 @@ import builtins
 import functools
 import os
 import sys
+import warnings
 
 import numpy
 
@@ -112,8 +113,6 @@ def _takes_newshape():
 
 def install():
     """Adds the names that NumPy lacks."""
-    import warnings
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name, thing in {**_NAMES, **_FUNCTIONS}.items():

@@ -4,6 +4,8 @@ for standard input."""
 
 from __future__ import annotations
 
+import importlib.machinery
+import importlib.util
 import linecache
 import os
 import sys
@@ -100,9 +102,6 @@ def _from_module(name, args):
 def _find_module(name):
     """Returns the spec of a module. Does not import its packages, which may import tensorflow,
     unless only an import hook knows them."""
-    import importlib.machinery
-    import importlib.util
-
     spec, path, whole = None, None, ""
     for part in name.split("."):
         whole = f"{whole}.{part}".lstrip(".")

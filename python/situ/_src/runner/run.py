@@ -7,11 +7,14 @@ python -m situ._src.runner.run [--api=v1|v2] [--log-placement] [--trace=FILE] [-
 
 from __future__ import annotations
 
+import atexit
 import importlib
 import os
 import sys
 import traceback
+import types
 
+import _situ
 from situ._src.framework import style
 from situ._src.runner import (
     arguments,
@@ -49,9 +52,6 @@ def show(error):
 
 def record(path):
     """Records a trace of everything that runs; it is written at exit."""
-    import atexit
-
-    import _situ
     from situ._src.framework import errors
     from situ._src.profiler import trace_recorder
 
@@ -81,8 +81,6 @@ def check_output(path):
 
 def execute(program):
     """Runs the program as __main__. Returns the exit code."""
-    import types
-
     main = types.ModuleType("__main__")
     main.__builtins__ = __builtins__
     if program.is_file:

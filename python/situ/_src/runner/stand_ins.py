@@ -6,15 +6,18 @@ Installed packages take precedence."""
 from __future__ import annotations
 
 import builtins
+import functools
 import importlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
+import io
+import operator
 import sys
 import types
 
 from situ._src.framework import api, style
-from situ._src.runner import packages
+from situ._src.runner import ipython_shell, packages
 
 # Modules and attributes of six.moves.
 _MODULES = {
@@ -92,10 +95,6 @@ def _raise_from(value, cause):
 
 
 def _six():
-    import functools
-    import io
-    import operator
-
     names = dict(
         PY2=False,
         PY3=True,
@@ -260,8 +259,6 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         elif module.__name__ == "six":
             module.__dict__.update(_six())
         elif module.__name__.startswith("IPython"):
-            from situ._src.runner import ipython_shell
-
             module.__dict__.update(ipython_shell.MODULES[module.__name__])
         elif module.__name__.startswith("google.protobuf."):
             from situ._src.runner import protobuf

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import os
 import types
 
@@ -342,8 +343,6 @@ def _missing_names(program, root):
 
 def report(program, api):
     """Prints the names that situ lacks. Returns the exit code."""
-    import importlib
-
     style.choose(api)
     root = importlib.import_module("situ.compat.v1" if api == "v1" else "situ")
     missing = _missing_names(program, root)

@@ -12,6 +12,7 @@ import _situ
 from situ._src.framework.graph import Graph, GraphKeys
 from situ._src.framework.indexed_slices import is_slices
 from situ._src.framework.tensor import EagerTensor, GraphTensor
+from situ._src.variables.eager_variable import EagerVariable
 
 wanted = bool(os.environ.get("SITU_COSTS"))
 _tapes: dict = {}  # set of variables -> _Tape
@@ -117,8 +118,6 @@ def _device_number(name):
 
 def _variables():
     """Returns all variables that occupy memory."""
-    from situ._src.variables.eager_variable import EagerVariable
-
     seen = {}
     for thing in gc.get_objects():
         if isinstance(thing, Graph):

@@ -7,18 +7,23 @@ import os
 import shutil
 from typing import Any
 
+import numpy
+
 import _situ
 from situ._src.checkpoint import reader
+from situ._src.checkpoint.saver import Saver
 from situ._src.framework import meta_graph
 from situ._src.framework.api import BOTH, V1, export
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import Graph, get_default_graph
 from situ._src.framework.graph_scopes import prepend_name_scope
 from situ._src.framework.message_classes import DecodeError, ParseError, message_class
+from situ._src.framework.session import Session
 from situ._src.framework.tensor import GraphTensor, constant_value
 from situ._src.framework.tensor_shape import as_shape
 from situ._src.ops.array_ops import group
 from situ._src.saved_model.asset import same_file
+from situ._src.saved_model import load as saved_model_load
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -297,8 +302,6 @@ class SavedModelBuilder:
           TypeError: an item of `assets_collection` is not a constant string.
           AssertionError: the variables have been saved already.
         """
-        from situ._src.checkpoint.saver import Saver
-
         if self._has_variables:
             raise AssertionError(
                 "Graph state including variables and assets has already been "
@@ -309,8 +312,6 @@ class SavedModelBuilder:
             values = sess.run(dict(saver._variables))
             path = os.path.join(self._folder, _VARIABLES)
             os.makedirs(os.path.dirname(path), exist_ok=True)
-            import numpy
-
             reader.write(path, {k: numpy.asarray(v) for k, v in values.items()})
             self._has_variables = True
             self._add(
@@ -319,8 +320,6 @@ class SavedModelBuilder:
             self._add_start(main_op or legacy_init_op, assets_collection)
 
     def _add(self, graph, tags, signatures, saver, clear_devices, strip_default_attrs):
-        from situ._src.checkpoint.saver import Saver
-
         with graph.as_default():
             saver = saver or Saver(sharded=True, allow_empty=True)
             made = meta_graph.create(
@@ -424,8 +423,6 @@ def load(
       RuntimeError: no graph has these tags.
     """
     if not hasattr(sess, "graph"):  # a path: the signature of TensorFlow 2
-        from situ._src.saved_model import load as saved_model_load
-
         return saved_model_load.load(sess, tags)
     folder = os.fsdecode(export_dir)
     graphs = list(read(folder).meta_graphs)
@@ -529,8 +526,6 @@ def from_saved_model(
     Raises:
       ValueError: there are a `signature_def_key` and a `signature_def`.
     """
-    from situ._src.framework.session import Session
-
     if signature_def_key is not None and signature_def is not None:
         raise ValueError("Only one of signature_def_key and signature_def may be specified.")
     graph = graph or Graph()

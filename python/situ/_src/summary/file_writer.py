@@ -9,6 +9,7 @@ import time
 
 from situ._src.framework import node_def
 from situ._src.framework.api import V1, export
+from situ._src.framework.graph import get_default_graph
 from situ._src.summary.event_file import EventFile
 from situ._src.summary.protos import Event, Summary
 
@@ -183,8 +184,6 @@ class FileWriterCache:
     def get(cls, logdir):
         """Returns the writer of a directory."""
         if logdir not in cls._cache:
-            from situ._src.framework.graph import get_default_graph
-
             cls._cache[logdir] = FileWriter(logdir, graph=get_default_graph())
         return cls._cache[logdir]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import collections
 
+from situ._src.distribute.context import in_cross_replica_context
 from situ._src.framework import style, tensor_shape
 from situ._src.framework.api import OPS, export
 from situ._src.framework.graph import scope
@@ -536,8 +537,6 @@ def _weighted(losses, weights):
 def _replicas_of_losses():
     """Returns the number of replicas; RuntimeError outside of a replica."""
     if variable.strategy() is not None:
-        from situ._src.distribute.context import in_cross_replica_context
-
         if in_cross_replica_context():
             raise RuntimeError(
                 "You are calling `compute_average_loss` in cross replica context, while it was "

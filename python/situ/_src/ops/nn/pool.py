@@ -8,6 +8,7 @@ from situ._src.framework.api import export
 from situ._src.framework.graph import scope
 from situ._src.ops.array_ops import convert_to_tensor, op
 from situ._src.ops.nn import conv, conv3d
+from situ._src.ops.space_to_batch_ops import batch_to_space_nd, space_to_batch_nd
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing takes long to import
@@ -218,8 +219,6 @@ def max_pool_with_argmax_v2(
 def _dilated(pooled, input, dilation, padding, window):
     """Pools with dilation: space_to_batch turns elements `apart` from each other into
     neighbors."""
-    from situ._src.ops.space_to_batch_ops import batch_to_space_nd, space_to_batch_nd
-
     if padding.upper() != "VALID":
         raise ValueError(
             "pooling with 'SAME' padding is not implemented for `dilation_rate` > 1. "
