@@ -2,6 +2,8 @@
 """sampling.py: random elements of datasets: tf.data.Dataset.random, sample_from_datasets,
 rejection_resample. Equal seeds give TensorFlow's numbers."""
 
+from __future__ import annotations
+
 import numpy
 
 import _situ
@@ -13,6 +15,10 @@ from situ._src.framework.tensor import constant_value
 from situ._src.framework.type_spec import TensorSpec
 from situ._src.ops.array_ops import convert_to_tensor
 from situ._src.ops.random_ops import get_seed, random_uniform
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any, Callable, Sequence, TensorLike
 
 _BATCH = 32  # elements per estimate of class frequencies
 _INITIAL_COUNT = 10  # of each class
@@ -219,13 +225,37 @@ Dataset.sample_from_datasets = staticmethod(sample_from_datasets)
 Dataset.rejection_resample = rejection_resample
 
 
-def _resample(class_func, target_dist, initial_dist=None, seed=None):
-    """Returns a transformation for Dataset.apply; see Dataset.rejection_resample."""
+def _resample(
+    class_func: Callable[..., Any],
+    target_dist: TensorLike,
+    initial_dist: TensorLike = None,
+    seed: int | None = None,
+) -> Callable[[Dataset], Dataset]:
+    """Returns a transformation that drops elements until their classes have a distribution.
+
+    Args:
+      class_func: Function from an element to its class, a scalar int32 tensor.
+      target_dist: Probabilities of the classes in the result, a float tensor [num_classes].
+      initial_dist: Probabilities of the classes in the dataset; default: they are estimated.
+      seed: Seed of the random numbers.
+
+    Returns:
+      A function for `Dataset.apply`.
+    """
     return lambda dataset: rejection_resample(dataset, class_func, target_dist, initial_dist, seed)
 
 
-def _choose(datasets, choice_dataset, stop_on_empty_dataset=False):
-    """Chooses elements of datasets by index; see Dataset.choose_from_datasets."""
+def _choose(
+    datasets: Sequence[Dataset], choice_dataset: Dataset, stop_on_empty_dataset: bool = False
+) -> Dataset:
+    """Returns a dataset that takes each element from one of several datasets.
+
+    Args:
+      datasets: The datasets, with elements of the same structure.
+      choice_dataset: Dataset of scalar int64 tensors: the index of the dataset of each element.
+      stop_on_empty_dataset: Whether to stop where the chosen dataset has ended; else it is
+        skipped.
+    """
     return choose_from_datasets(datasets, choice_dataset, stop_on_empty_dataset)
 
 

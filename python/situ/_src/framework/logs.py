@@ -21,7 +21,8 @@ class _Stderr(logging.StreamHandler):
     stream = property(lambda s: sys.stderr)
 
 
-def _logger():
+def _logger() -> logging.Logger:
+    """Returns the logger of the package, which is called "tensorflow"."""
     logger = logging.getLogger("tensorflow")
     if not logger.handlers:
         handler = _Stderr()

@@ -49,7 +49,11 @@ def get_build_info() -> dict:
     }
 
 
-export("test.is_built_with_rocm", "test.is_built_with_xla")(lambda: False)
+@export("test.is_built_with_rocm", "test.is_built_with_xla")
+def _is_built_with() -> bool:
+    """Returns False: situ has neither ROCm nor XLA."""
+    return False
+
 
 # Switches
 
@@ -60,10 +64,16 @@ _switches: dict = {"options": {}, "synchronous": True, "filtering": True}
 def _switch(name, *setters):
     """Exports functions that store and return a value without further effect."""
 
-    def get():
+    def get() -> bool:
+        """Returns the value that was set; it has no further effect."""
         return _switches[name]
 
-    def put(enable=None):
+    def put(enable: bool | None = None) -> None:
+        """Stores a value; it has no further effect.
+
+        Args:
+          enable: The value that the function with `get` or `is` in its name returns.
+        """
         _switches[name] = enable
 
     for place, which in setters:

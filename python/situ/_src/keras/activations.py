@@ -198,8 +198,16 @@ def leaky_relu(x: Any, alpha: TensorLike = 0.2) -> Tensor:
     return op("LeakyRelu", convert_to_tensor(x), alpha=float(alpha))
 
 
-def get(identifier):
-    """Returns an activation function by name or configuration; None is linear."""
+def get(identifier: Any) -> Any:
+    """Returns an activation function.
+
+    Args:
+      identifier: A name, a dictionary with `class_name` and `config`, or a callable object, which
+        is returned; None gives `linear`.
+
+    Raises:
+      ValueError: If the name is unknown.
+    """
     return linear if identifier is None else KIND.get(identifier)
 
 

@@ -142,9 +142,16 @@ class Registry:
             )
         return result
 
-    def get(self, identifier, custom_objects=None):
-        """Returns the object of an identifier: a name, a configuration, a class or the object
-        itself.
+    def get(self, identifier: Any, custom_objects: dict[str, Any] | None = None) -> Any:
+        """Returns the object that an identifier stands for.
+
+        Args:
+          identifier: A name, a dictionary with `class_name` and `config`, a class, which is called
+            without arguments, or a callable object, which is returned; None gives None.
+          custom_objects: Dictionary from names to classes and functions of the program.
+
+        Raises:
+          ValueError: If the name is unknown, or the identifier is none of these.
         """
         if identifier is None:
             return None
@@ -159,8 +166,17 @@ class Registry:
             return identifier
         raise ValueError(f"Could not interpret {self.what} identifier: {identifier}")
 
-    def deserialize(self, config, custom_objects=None):
-        """Creates an object from a name or from a dictionary with `class_name` and `config`."""
+    def deserialize(self, config: Any, custom_objects: dict[str, Any] | None = None) -> Any:
+        """Creates an object from its configuration.
+
+        Args:
+          config: A dictionary with `class_name` and `config`, or a name; other objects are
+            returned as they are.
+          custom_objects: Dictionary from names to classes and functions of the program.
+
+        Raises:
+          ValueError: If the name is unknown, or the dictionary has no `class_name`.
+        """
         if isinstance(config, str):
             return self.find(config, custom_objects)
         if not isinstance(config, dict):  # it is the object already
@@ -174,8 +190,13 @@ class Registry:
         return result(**serialize_attributes) if inspect.isclass(result) else result
 
     @staticmethod
-    def serialize(thing):
-        """Returns the name or the configuration of an object."""
+    def serialize(thing: Any) -> Any:
+        """Returns the name or the configuration of an object.
+
+        Args:
+          thing: A function, whose name is returned, or an object with get_config, for which a
+            dictionary with `class_name` and `config` is returned.
+        """
         return serialize_keras_object(thing)
 
     def export(self, place):

@@ -7,8 +7,9 @@ import builtins
 from typing import Any
 
 from situ._src.framework.keywords import unsupported
-from situ._src.keras3 import numpy_array, operands
+from situ._src.keras3 import operands
 from situ._src.keras3.exports import tf
+from situ._src.keras3.numpy_manipulation import moveaxis, reshape
 from situ._src.keras3.operands import promoted, sizes, tensor
 from situ._src.keras3.operation import operation
 
@@ -269,9 +270,7 @@ def kron(x1: Any, x2: Any):
     """
     x1, x2 = promoted(x1, x2)
     most = builtins.max(operands.rank(x1), operands.rank(x2))
-    x1, x2 = (
-        numpy_array.reshape(v, [*[1] * (most - operands.rank(v)), *sizes(v)]) for v in (x1, x2)
-    )
+    x1, x2 = (reshape(v, [*[1] * (most - operands.rank(v)), *sizes(v)]) for v in (x1, x2))
     a, b = sizes(x1), sizes(x2)
     left = tf.reshape(x1, [n for i in a for n in (i, 1)])
     right = tf.reshape(x2, [n for i in b for n in (1, i)])
@@ -320,14 +319,14 @@ def cross(x1: Any, x2: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, a
     """
     if axis is not None:
         axisa = axisb = axisc = axis
-    x1, x2 = promoted(numpy_array.moveaxis(x1, axisa, -1), numpy_array.moveaxis(x2, axisb, -1))
+    x1, x2 = promoted(moveaxis(x1, axisa, -1), moveaxis(x2, axisb, -1))
     plane = x1.shape.as_list()[-1] == 2 and x2.shape.as_list()[-1] == 2
     a, b = ([*tf.unstack(v, axis=-1), tf.zeros_like(v[..., 0])][:3] for v in (x1, x2))
     last = a[0] * b[1] - a[1] * b[0]
     if plane:
         return last
     result = tf.stack([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], last], -1)
-    return numpy_array.moveaxis(result, -1, axisc)
+    return moveaxis(result, -1, axisc)
 
 
 @_op

@@ -81,6 +81,11 @@ def sizes(x: Any) -> tuple:
     return tuple(dynamic[i] if n is None else n for i, n in enumerate(static))
 
 
+def shape_list(shape: Any) -> Any:
+    """Returns a list or tuple of sizes as a list, and an integer or a tensor as it is."""
+    return list(shape) if isinstance(shape, (list, tuple)) else shape
+
+
 def rank(x: Any) -> int:
     """Returns the rank of a tensor."""
     return len(tensor(x).shape)

@@ -2,6 +2,8 @@
 """mnist.py: tensorflow.examples.tutorials.mnist: the dataset of digits from local files, and
 the network of the tutorial."""
 
+from __future__ import annotations
+
 import collections
 import importlib
 import math
@@ -12,6 +14,10 @@ import numpy
 
 from situ._src.framework import expansion
 from situ._src.framework.api import BOTH
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import Any, Operation, Tensor, TensorLike
 
 TRAIN_IMAGES, TRAIN_LABELS = "train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz"
 TEST_IMAGES, TEST_LABELS = "t10k-images-idx3-ubyte.gz", "t10k-labels-idx1-ubyte.gz"
@@ -37,18 +43,48 @@ def _read(file, name, magic):
     return array.reshape(sizes)
 
 
-def extract_images(f):
-    """Returns images as a uint8 array [index, y, x, 1]."""
+def extract_images(f: Any) -> numpy.ndarray:
+    """Reads images.
+
+    Args:
+      f: Open binary file in the IDX format, compressed with gzip or not.
+
+    Returns:
+      A uint8 array [index, y, x, 1].
+
+    Raises:
+      ValueError: If the file is damaged or of another kind.
+    """
     return _read(f, getattr(f, "name", "images"), 2051)[..., None]
 
 
-def dense_to_one_hot(labels_dense, num_classes=NUM_CLASSES):
-    """Converts class ids to one-hot vectors."""
+def dense_to_one_hot(labels_dense: Any, num_classes: int = NUM_CLASSES) -> numpy.ndarray:
+    """Converts class ids to one-hot vectors.
+
+    Args:
+      labels_dense: Integer array [index] of numbers below num_classes.
+      num_classes: Length of the vectors.
+
+    Returns:
+      A float64 array [index, num_classes].
+    """
     return numpy.eye(num_classes)[labels_dense]
 
 
-def extract_labels(f, one_hot=False, num_classes=NUM_CLASSES):
-    """Returns labels as a uint8 array [index], or one-hot vectors."""
+def extract_labels(f: Any, one_hot: bool = False, num_classes: int = NUM_CLASSES) -> numpy.ndarray:
+    """Reads labels.
+
+    Args:
+      f: Open binary file in the IDX format, compressed with gzip or not.
+      one_hot: Whether to return one-hot vectors instead of class ids.
+      num_classes: Length of the one-hot vectors.
+
+    Returns:
+      A uint8 array [index], or a float64 array [index, num_classes].
+
+    Raises:
+      ValueError: If the file is damaged or of another kind.
+    """
     labels = _read(f, getattr(f, "name", "labels"), 2049)
     return dense_to_one_hot(labels, num_classes) if one_hot else labels
 
@@ -124,15 +160,15 @@ def _open(folder, name):
 
 
 def read_data_sets(
-    train_dir,
-    fake_data=False,
-    one_hot=False,
-    dtype="float32",
-    reshape=True,
-    validation_size=5000,
-    seed=None,
-    source_url=None,
-):
+    train_dir: str,
+    fake_data: bool = False,
+    one_hot: bool = False,
+    dtype: Any = "float32",
+    reshape: bool = True,
+    validation_size: int = 5000,
+    seed: int | None = None,
+    source_url: str | None = None,
+) -> Any:
     """Reads MNIST from the files of a folder.
 
     Args:
@@ -175,8 +211,17 @@ def read_data_sets(
     )
 
 
-def maybe_download(filename, work_directory, source_url):
-    """Returns the path of a file in a folder; it must exist, as nothing is downloaded."""
+def maybe_download(filename: str, work_directory: str, source_url: str) -> str:
+    """Returns the path of a file in a folder; nothing is downloaded.
+
+    Args:
+      filename: Name of the file.
+      work_directory: Path of the folder.
+      source_url: Where to get the file; it is part of the error message.
+
+    Raises:
+      FileNotFoundError: If the file does not exist.
+    """
     path = os.path.join(work_directory, filename)
     if not os.path.exists(path):
         raise FileNotFoundError(
@@ -206,22 +251,41 @@ def _layer(scope, x, inputs, units):
         return _tf("matmul")(x, weights) + biases
 
 
-def inference(images, hidden1_units, hidden2_units):
-    """Returns the logits of a network with two hidden layers."""
+def inference(images: TensorLike, hidden1_units: int, hidden2_units: int) -> Tensor:
+    """Builds a network with two hidden layers.
+
+    Args:
+      images: Float tensor [batch, 784].
+      hidden1_units: Units of the first hidden layer.
+      hidden2_units: Units of the second hidden layer.
+
+    Returns:
+      The logits, a tensor [batch, 10].
+    """
     hidden1 = _tf("nn.relu")(_layer("hidden1", images, IMAGE_PIXELS, hidden1_units))
     hidden2 = _tf("nn.relu")(_layer("hidden2", hidden1, hidden1_units, hidden2_units))
     return _layer("softmax_linear", hidden2, hidden2_units, NUM_CLASSES)
 
 
-def loss(logits, labels):
-    """Returns the mean cross-entropy."""
+def loss(logits: TensorLike, labels: TensorLike) -> Tensor:
+    """Returns the mean cross-entropy.
+
+    Args:
+      logits: Float tensor [batch, 10].
+      labels: Integer tensor [batch] of class ids.
+    """
     return _tf("losses.sparse_softmax_cross_entropy")(
         labels=_tf("cast")(labels, "int64"), logits=logits
     )
 
 
-def training(loss_value, learning_rate):
-    """Returns the op of a step of gradient descent."""
+def training(loss_value: Tensor, learning_rate: float) -> Operation:
+    """Returns the operation of a step of gradient descent; it also writes a summary of the loss.
+
+    Args:
+      loss_value: Scalar tensor to minimize.
+      learning_rate: Factor of the gradients.
+    """
     _tf("summary.scalar")("loss", loss_value)
     step = _tf("Variable")(0, name="global_step", trainable=False)
     return _tf("train.GradientDescentOptimizer")(learning_rate).minimize(
@@ -229,8 +293,13 @@ def training(loss_value, learning_rate):
     )
 
 
-def evaluation(logits, labels):
-    """Returns the number of correct predictions of a batch."""
+def evaluation(logits: TensorLike, labels: TensorLike) -> Tensor:
+    """Returns the number of correct predictions of a batch.
+
+    Args:
+      logits: Float tensor [batch, 10].
+      labels: Integer tensor [batch] of class ids.
+    """
     right = _tf("nn.in_top_k")(logits, labels, 1)
     return _tf("reduce_sum")(_tf("cast")(right, "int32"))
 

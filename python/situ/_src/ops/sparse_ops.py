@@ -561,7 +561,20 @@ def _reduction(function, default):
         reduction_axes: TensorLike = None,
         keep_dims: bool | None = None,
     ) -> Tensor:
-        """Reduces a sparse tensor over dimensions to a dense or a sparse one."""
+        """Reduces a sparse tensor over dimensions to a dense or a sparse one.
+
+        Args:
+          sp_input: The SparseTensor.
+          axis: The dimensions to reduce: an integer or a list of them; default: all.
+          keepdims: Whether reduced dimensions remain, with size 1.
+          output_is_sparse: Whether the result is a SparseTensor.
+          name: A name for the operation (optional).
+          reduction_axes: Older name of `axis`.
+          keep_dims: Older name of `keepdims`.
+
+        Returns:
+          A tensor, or a SparseTensor if `output_is_sparse`.
+        """
         with scope(name, default):
             sp_input = SparseTensor.from_value(sp_input)
             axis = reduction_axes if axis is None else axis

@@ -425,12 +425,21 @@ _COLORS = {
 
 
 def _colors(name, matrix):
-    def convert(images):
+    def convert(images: TensorLike) -> Tensor:
         images = convert_to_tensor(images)
         flat = op("MatMul", op("Reshape", images, [-1, 3]), convert_to_tensor(matrix, images.dtype))
         return op("Reshape", flat, shape_op(images))
 
-    convert.__name__, convert.__doc__ = name, f"Converts images: {name.replace('_', ' ')}."
+    old, _, new = name.upper().partition("_TO_")
+    convert.__name__ = name
+    convert.__doc__ = f"""Converts images from {old} to {new}.
+
+    Args:
+      images: Floating-point tensor of shape [..., 3]: the {old} channels of each pixel.
+
+    Returns:
+      A tensor of the same shape and type: the {new} channels.
+    """
     export("image." + name)(convert)
 
 
