@@ -22,8 +22,8 @@ from situ._src.framework.session import Session
 from situ._src.framework.tensor import GraphTensor, constant_value
 from situ._src.framework.tensor_shape import as_shape
 from situ._src.ops.array_ops import group
-from situ._src.saved_model.asset import same_file
 from situ._src.saved_model import load as saved_model_load
+from situ._src.saved_model.asset import same_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
