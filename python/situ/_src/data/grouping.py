@@ -213,7 +213,7 @@ def _transformation(function):
     """Exports tf.data.experimental.NAME, which returns a function for Dataset.apply."""
 
     @export("data.experimental." + function.__name__, "contrib.data." + function.__name__)
-    def make(*args, **kwargs):
+    def make(*args: Any, **kwargs: Any):
         return lambda dataset: function(dataset, *args, **kwargs)
 
     make.__name__, make.__doc__ = function.__name__, function.__doc__

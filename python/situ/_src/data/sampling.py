@@ -81,7 +81,11 @@ def _draw(logits, seed):
 
 
 def sample_from_datasets(
-    datasets, weights=None, seed=None, stop_on_empty_dataset=False, rerandomize_each_iteration=None
+    datasets: Any,
+    weights: Any = None,
+    seed: int | None = None,
+    stop_on_empty_dataset: bool = False,
+    rerandomize_each_iteration: bool | None = None,
 ):
     """Samples elements from datasets at random.
 

@@ -116,7 +116,9 @@ def get_visible_devices(device_type: str | None = None) -> list:
 
 
 @_both("set_visible_devices")
-def set_visible_devices(devices, device_type: str | None = None) -> None:
+def set_visible_devices(
+    devices: PhysicalDevice | list[PhysicalDevice], device_type: str | None = None
+) -> None:
     """Selects the physical devices that the program may use.
 
     Logical GPUs are numbered in the order of the physical ones, whatever the order of `devices`.

@@ -6,6 +6,10 @@ from __future__ import annotations
 
 import _situ
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from situ._src.framework.type_aliases import DTypeLike
+
 # Types that NumPy does not have, with their largest values.
 SMALL_FLOATS = {"bfloat16": 3.3895313892515355e38, "float8_e5m2": 57344, "float8_e4m3fn": 448}
 STORAGE_TYPES = {**SMALL_FLOATS, "int4": 7, "uint4": 15}
@@ -141,7 +145,7 @@ NAMES = {
 }
 
 
-def as_dtype(type_value) -> DType:
+def as_dtype(type_value: DTypeLike) -> DType:
     """Converts a value to a DType.
 
     Args:

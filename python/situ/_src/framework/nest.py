@@ -387,7 +387,7 @@ CORE, COMPOSITES, DATA = Nest(), Nest(composites=True), Nest(lists=False)
 PARTS = Nest(lists=False, composites=True)
 
 
-def is_nested(seq) -> bool:
+def is_nested(seq: Any) -> bool:
     """Returns whether a value is a nested structure: a list, tuple, named tuple, mapping or
     another sequence (but not a string), an instance of an attrs class, or an object with
     `__tf_flatten__` and `__tf_unflatten__`.
@@ -403,7 +403,7 @@ def nest_of(expand_composites) -> Nest:
     return COMPOSITES if expand_composites else CORE
 
 
-def flatten(structure, expand_composites: bool = False) -> list:
+def flatten(structure: Any, expand_composites: bool = False) -> list:
     """Returns the leaves of a nested structure.
 
     Args:
@@ -417,7 +417,7 @@ def flatten(structure, expand_composites: bool = False) -> list:
     return _situ.flatten(COMPOSITES if expand_composites else CORE, structure)
 
 
-def pack_sequence_as(structure, flat_sequence, expand_composites: bool = False):
+def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool = False):
     """Packs a flat sequence into a structure.
 
     Args:
@@ -457,7 +457,7 @@ def pack_sequence_as(structure, flat_sequence, expand_composites: bool = False):
 
 
 def assert_same_structure(
-    nest1, nest2, check_types: bool = True, expand_composites: bool = False
+    nest1: Any, nest2: Any, check_types: bool = True, expand_composites: bool = False
 ) -> None:
     """Raises an error if two structures are not nested in the same way.
 
@@ -475,7 +475,11 @@ def assert_same_structure(
 
 
 def map_structure(
-    func, *structure, check_types: bool = True, expand_composites: bool = False, **kwargs
+    func: Callable,
+    *structure: Any,
+    check_types: bool = True,
+    expand_composites: bool = False,
+    **kwargs: Any,
 ):
     """Applies a function to corresponding leaves of structures.
 

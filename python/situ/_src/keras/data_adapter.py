@@ -42,7 +42,7 @@ class Sequence:
         return (self[i] for i in range(len(self)))
 
 
-def unpack(data):
+def unpack(data: Any) -> tuple:
     """Returns (x, y, sample_weight) of a batch; missing parts are None.
 
     Args:

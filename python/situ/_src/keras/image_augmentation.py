@@ -65,18 +65,18 @@ def _look(x, matrix, offset, order, mode, cval):
 @_named
 def apply_affine_transform(
     x: Any,
-    theta=0,
-    tx=0,
-    ty=0,
-    shear=0,
-    zx=1,
-    zy=1,
-    row_axis=1,
-    col_axis=2,
-    channel_axis=0,
-    fill_mode="nearest",
-    cval=0.0,
-    order=1,
+    theta: float = 0,
+    tx: float = 0,
+    ty: float = 0,
+    shear: float = 0,
+    zx: float = 1,
+    zy: float = 1,
+    row_axis: int = 1,
+    col_axis: int = 2,
+    channel_axis: int = 0,
+    fill_mode: str = "nearest",
+    cval: float = 0.0,
+    order: int = 1,
 ):
     """Rotates (degrees), shifts (pixels), shears (degrees) and zooms an image.
 
@@ -141,13 +141,13 @@ def _affine(x, row_axis, col_axis, channel_axis, fill_mode, cval, order, **how):
 @_named
 def random_rotation(
     x: Any,
-    rg,
-    row_axis=1,
-    col_axis=2,
-    channel_axis=0,
-    fill_mode="nearest",
-    cval=0.0,
-    interpolation_order=1,
+    rg: float,
+    row_axis: int = 1,
+    col_axis: int = 2,
+    channel_axis: int = 0,
+    fill_mode: str = "nearest",
+    cval: float = 0.0,
+    interpolation_order: int = 1,
 ):
     """Rotates an image by a random angle of at most rg degrees.
 
@@ -170,14 +170,14 @@ def random_rotation(
 @_named
 def random_shift(
     x: Any,
-    wrg,
-    hrg,
-    row_axis=1,
-    col_axis=2,
-    channel_axis=0,
-    fill_mode="nearest",
-    cval=0.0,
-    interpolation_order=1,
+    wrg: float,
+    hrg: float,
+    row_axis: int = 1,
+    col_axis: int = 2,
+    channel_axis: int = 0,
+    fill_mode: str = "nearest",
+    cval: float = 0.0,
+    interpolation_order: int = 1,
 ):
     """Shifts an image by random fractions of at most wrg of its width and hrg of its height.
 
@@ -202,13 +202,13 @@ def random_shift(
 @_named
 def random_shear(
     x: Any,
-    intensity,
-    row_axis=1,
-    col_axis=2,
-    channel_axis=0,
-    fill_mode="nearest",
-    cval=0.0,
-    interpolation_order=1,
+    intensity: float,
+    row_axis: int = 1,
+    col_axis: int = 2,
+    channel_axis: int = 0,
+    fill_mode: str = "nearest",
+    cval: float = 0.0,
+    interpolation_order: int = 1,
 ):
     """Shears an image by a random angle of at most intensity degrees.
 
@@ -230,14 +230,14 @@ def random_shear(
 
 @_named
 def random_zoom(
-    x,
-    zoom_range,
-    row_axis=1,
-    col_axis=2,
-    channel_axis=0,
-    fill_mode="nearest",
-    cval=0.0,
-    interpolation_order=1,
+    x: Any,
+    zoom_range: Any,
+    row_axis: int = 1,
+    col_axis: int = 2,
+    channel_axis: int = 0,
+    fill_mode: str = "nearest",
+    cval: float = 0.0,
+    interpolation_order: int = 1,
 ):
     """Zooms an image by random factors in zoom_range.
 
@@ -255,14 +255,15 @@ def random_zoom(
         raise ValueError(
             f"`zoom_range` should be a tuple or list of two floats. Received: {zoom_range}"
         )
-    zx, zy = (1, 1) if tuple(zoom_range) == (1, 1) else numpy.random.uniform(*zoom_range, 2)
+    low, high = zoom_range
+    zx, zy = (1, 1) if (low, high) == (1, 1) else numpy.random.uniform(low, high, 2)
     return _affine(
         x, row_axis, col_axis, channel_axis, fill_mode, cval, interpolation_order, zx=zx, zy=zy
     )
 
 
 @_named
-def apply_channel_shift(x: Any, intensity, channel_axis=0):
+def apply_channel_shift(x: Any, intensity: float, channel_axis: int = 0):
     """Adds intensity to all channels, clipped to the range of the image.
 
     Args:
@@ -275,7 +276,7 @@ def apply_channel_shift(x: Any, intensity, channel_axis=0):
 
 
 @_named
-def random_channel_shift(x: Any, intensity_range, channel_axis=0):
+def random_channel_shift(x: Any, intensity_range: float, channel_axis: int = 0):
     """Adds a random value of at most intensity_range to all channels.
 
     Args:
@@ -289,7 +290,7 @@ def random_channel_shift(x: Any, intensity_range, channel_axis=0):
 
 
 @_named
-def apply_brightness_shift(x: Any, brightness, scale: bool = True):
+def apply_brightness_shift(x: Any, brightness: float, scale: bool = True):
     """Multiplies the brightness by a factor, as Pillow does.
 
     Args:
@@ -310,7 +311,7 @@ def apply_brightness_shift(x: Any, brightness, scale: bool = True):
 
 
 @_named
-def random_brightness(x: Any, brightness_range, scale: bool = True):
+def random_brightness(x: Any, brightness_range: tuple[float, float], scale: bool = True):
     """Multiplies the brightness by a random factor in brightness_range.
 
     Args:

@@ -39,7 +39,7 @@ def _names(name):
 
 
 @_names("img_to_array")
-def img_to_array(img, data_format: str | None = None, dtype: Any = None):
+def img_to_array(img: Any, data_format: str | None = None, dtype: Any = None):
     """Converts a PIL image to an array [height, width, channels], or with "channels_first"
     [channels, height, width].
 
@@ -93,7 +93,12 @@ def array_to_img(x: Any, data_format: str | None = None, scale: bool = True, dty
 
 @_names("save_img")
 def save_img(
-    path, x: Any, data_format: str | None = None, file_format=None, scale: bool = True, **kwargs
+    path: Any,
+    x: Any,
+    data_format: str | None = None,
+    file_format: str | None = None,
+    scale: bool = True,
+    **kwargs: Any,
 ):
     """Saves an array as an image file.
 
@@ -115,12 +120,12 @@ def save_img(
 
 @_names("load_img")
 def load_img(
-    path,
-    grayscale=False,
-    color_mode="rgb",
-    target_size=None,
-    interpolation="nearest",
-    keep_aspect_ratio=False,
+    path: Any,
+    grayscale: bool = False,
+    color_mode: str = "rgb",
+    target_size: tuple[int, int] | None = None,
+    interpolation: str = "nearest",
+    keep_aspect_ratio: bool = False,
 ):
     """Loads an image file as a PIL image, optionally resized.
 
@@ -153,7 +158,7 @@ def load_img(
     height, width = target_size
     how = getattr(Image, _FILTERS[interpolation])
     if keep_aspect_ratio:
-        img = img.crop(_middle(*img.size, width, height))
+        img = img.crop(_middle(img.width, img.height, width, height))
     return img if img.size == (width, height) else img.resize((width, height), how)
 
 
@@ -165,7 +170,7 @@ def _middle(width, height, to_width, to_height):
 
 
 @_names("smart_resize")
-def smart_resize(x: Any, size, interpolation="bilinear"):
+def smart_resize(x: Any, size: Any, interpolation: str = "bilinear"):
     """Resizes an image to size without distortion, by cropping its center first.
 
     Args:

@@ -108,7 +108,7 @@ def _named(name, merge, doc):
     """Defines the layer class and the function of a merge."""
     result = named(name)(type(name, (Merge,), {"merge": merge, "__doc__": doc + _CLASS_DOC}))
 
-    def function(inputs, **kwargs):
+    def function(inputs: Any, **kwargs: Any):
         return result(**kwargs)(inputs)
 
     function.__name__, function.__doc__ = to_snake_case(name), doc + _FUNCTION_DOC

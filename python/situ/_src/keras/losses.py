@@ -486,8 +486,8 @@ def binary_focal_crossentropy(
     y_true: Any,
     y_pred: Any,
     apply_class_balancing: bool = False,
-    alpha=0.25,
-    gamma=2.0,
+    alpha: float = 0.25,
+    gamma: float = 2.0,
     from_logits: bool = False,
     label_smoothing: float = 0.0,
     axis: Any = -1,
@@ -525,8 +525,8 @@ def binary_focal_crossentropy(
 def categorical_focal_crossentropy(
     y_true: Any,
     y_pred: Any,
-    alpha=0.25,
-    gamma=2.0,
+    alpha: float = 0.25,
+    gamma: float = 2.0,
     from_logits: bool = False,
     label_smoothing: float = 0.0,
     axis: Any = -1,
@@ -576,7 +576,7 @@ def dice(y_true: Any, y_pred: Any, axis: Any = None):
 
 
 @named("tversky", metric=False)
-def tversky(y_true: Any, y_pred: Any, alpha=0.5, beta=0.5, axis: Any = None):
+def tversky(y_true: Any, y_pred: Any, alpha: float = 0.5, beta: float = 0.5, axis: Any = None):
     """Tversky loss: 1 - the Tversky index, a Dice loss that weights both kinds of errors.
 
     Args:

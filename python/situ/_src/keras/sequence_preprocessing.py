@@ -18,7 +18,7 @@ def _named(thing):
 
 
 @_named
-def make_sampling_table(size, sampling_factor=1e-5):
+def make_sampling_table(size: int, sampling_factor: float = 1e-5):
     """Returns the probability of keeping a word by its rank, as in word2vec.
 
     Args:
@@ -35,13 +35,13 @@ def make_sampling_table(size, sampling_factor=1e-5):
 
 @_named
 def skipgrams(
-    sequence,
-    vocabulary_size,
-    window_size=4,
-    negative_samples=1.0,
+    sequence: Any,
+    vocabulary_size: int,
+    window_size: int = 4,
+    negative_samples: float = 1.0,
     shuffle: Any = True,
     categorical: bool = False,
-    sampling_table=None,
+    sampling_table: Any = None,
     seed: int | None = None,
 ):
     """Returns pairs of a word and a word in its window (label 1) or a random word (label 0).

@@ -7,7 +7,7 @@ from __future__ import annotations
 import collections
 import json
 from hashlib import md5
-from typing import Any
+from typing import Any, Callable
 
 import numpy
 
@@ -21,7 +21,9 @@ def _named(thing):
 
 
 @_named
-def text_to_word_sequence(input_text, filters: Any = _FILTERS, lower: bool = True, split=" "):
+def text_to_word_sequence(
+    input_text: str, filters: Any = _FILTERS, lower: bool = True, split: str = " "
+):
     """Splits a string into words.
 
     Args:
@@ -39,13 +41,13 @@ def text_to_word_sequence(input_text, filters: Any = _FILTERS, lower: bool = Tru
 
 @_named
 def hashing_trick(
-    text,
+    text: str,
     n: int,
-    hash_function=None,
+    hash_function: Callable | str | None = None,
     filters: Any = _FILTERS,
     lower: bool = True,
-    split=" ",
-    analyzer=None,
+    split: str = " ",
+    analyzer: Callable | None = None,
 ):
     """Converts a string to a list of word indices from 1 to n - 1 by a hash function.
 
@@ -60,7 +62,7 @@ def hashing_trick(
     """
     if hash_function == "md5":
         hash_function = lambda w: int(md5(w.encode()).hexdigest(), 16)
-    find = hash_function or hash
+    find: Any = hash_function or hash
     words = (
         text_to_word_sequence(text, filters, lower, split) if analyzer is None else analyzer(text)
     )
@@ -69,7 +71,12 @@ def hashing_trick(
 
 @_named
 def one_hot(
-    input_text, n: int, filters: Any = _FILTERS, lower: bool = True, split=" ", analyzer=None
+    input_text: str,
+    n: int,
+    filters: Any = _FILTERS,
+    lower: bool = True,
+    split: str = " ",
+    analyzer: Callable | None = None,
 ):
     """Converts a string to a list of word indices from 1 to n - 1 by Python's hash.
 
@@ -217,7 +224,7 @@ class Tokenizer:
 
 
 @_named
-def tokenizer_from_json(json_string):
+def tokenizer_from_json(json_string: str):
     """Creates a Tokenizer from the result of to_json.
 
     Args:

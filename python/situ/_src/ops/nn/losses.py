@@ -37,7 +37,9 @@ def _along(op_name, tensor, axis, name):
 
 
 def _soft(op_name, public_name):
-    def soft(logits, axis=None, name=None, dim=None):
+    def soft(
+        logits: TensorLike, axis: int | None = None, name: str | None = None, dim: int | None = None
+    ):
         tensor = convert_to_tensor(logits, name="logits")
         return _along(op_name, tensor, axis if dim is None else dim, name)
 

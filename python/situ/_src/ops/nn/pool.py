@@ -70,11 +70,25 @@ def _pooling(kind, row):
         )
 
     @export(v2="nn." + kind + "_pool2d")
-    def pool_2d(input, ksize, strides, padding, data_format=None, name=None):
+    def pool_2d(
+        input: TensorLike,
+        ksize: Any,
+        strides: Any,
+        padding: Any,
+        data_format: str | None = None,
+        name: str | None = None,
+    ):
         return _pool(row, input, ksize, strides, padding, data_format, name, default)
 
     @export(v2="nn." + kind + "_pool")
-    def pool_v2(input, ksize, strides, padding, data_format=None, name=None):
+    def pool_v2(
+        input: TensorLike,
+        ksize: Any,
+        strides: Any,
+        padding: Any,
+        data_format: str | None = None,
+        name: str | None = None,
+    ):
         input = convert_to_tensor(input)
         rank = tensor_shape.as_shape(input.shape).ndims
         if rank not in (None, 3, 4, 5):
@@ -91,7 +105,14 @@ def _pooling(kind, row):
         return pool_2d(input, ksize, strides, padding, data_format, name)
 
     @export("nn." + kind + "_pool1d")
-    def pool_1d(input, ksize, strides, padding, data_format="NWC", name=None):
+    def pool_1d(
+        input: TensorLike,
+        ksize: Any,
+        strides: Any,
+        padding: Any,
+        data_format: str | None = "NWC",
+        name: str | None = None,
+    ):
         def to_int(number):
             if not hasattr(number, "__iter__"):
                 return int(number)

@@ -31,7 +31,15 @@ def _draw(op_name, true_classes, seed, **attrs):
 
 def _sampler(public_name, op_name):
     @export("random." + public_name, v1="nn." + public_name)
-    def sample(true_classes, num_true, num_sampled, unique, range_max, seed=None, name=None):
+    def sample(
+        true_classes: TensorLike,
+        num_true: int,
+        num_sampled: int,
+        unique: bool,
+        range_max: int,
+        seed: int | None = None,
+        name: str | None = None,
+    ):
         """Samples a set of classes.
 
         Args:
