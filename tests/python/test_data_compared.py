@@ -235,3 +235,50 @@ def test_elements_that_are_datasets():
         [6],
     ]
     assert values(windows.map(lambda w: w.cardinality())) == [3, 3, 1]
+
+
+@pytest.mark.parametrize(
+    "shapes, error, text",
+    [
+        (
+            [[1, 1], [1, 1]],
+            ValueError,
+            r"must be a `tf.int64` vector tensor, but its shape was \(2, 2\)",
+        ),
+        ([2.5], TypeError, "but its element type was float32"),
+        (np.array([1.5, 2.0]), TypeError, "but its element type was float"),
+        ([-2], ValueError, "must be >= 0"),
+        ([2], ValueError, r"The padded shape \(2,\) is not compatible with the shape \(3,\)"),
+    ],
+)
+def test_padded_shapes_that_are_not_shapes(shapes, error, text):
+    elements = tf.data.Dataset.from_tensors([1, 2, 3])
+    for given in (shapes, tf.constant(shapes)):
+        with pytest.raises(error, match=text):
+            elements.padded_batch(5, given)
+
+
+def test_padded_shapes_are_sizes_or_vectors():
+    elements = tf.data.Dataset.from_tensors([1, 2, 3])
+    for given in (4, [4], (4,), tf.TensorShape([4]), tf.constant([4]), np.array([4])):
+        (batch,) = elements.padded_batch(2, given)
+        assert batch.numpy().tolist() == [[1, 2, 3, 0]]
+    with tf.Graph().as_default():
+        elements = tf.data.Dataset.from_tensors(tf.compat.v1.placeholder(tf.int32))
+        padded = elements.padded_batch(2, tf.constant([-1, 7], tf.int64))
+        assert padded.element_spec.shape.as_list() == [None, None, 7]
+        with pytest.raises(TypeError, match="but its element type was int32"):
+            elements.padded_batch(2, tf.constant([4]))
+
+
+def test_rows_of_tensors_and_none():
+    elements = tf.data.Dataset.from_tensor_slices(([0, 1, 2], None))
+    assert [(int(x), y) for x, y in elements] == [(0, None), (1, None), (2, None)]
+    assert [b[0].numpy().tolist() for b in elements.batch(2)] == [[0, 1], [2]]
+    with pytest.raises(TypeError, match=r"not a subclass of TensorSpec: `NoneTensorSpec\(\)`"):
+        elements.padded_batch(2)
+    with pytest.raises(ValueError, match="should not be empty"):
+        tf.data.Dataset.from_tensor_slices((None,))
+    nested = tf.data.Dataset.range(3).map(lambda _: tf.data.Dataset.range(1))
+    with pytest.raises(TypeError, match="datasets of datasets"):
+        nested.padded_batch(2)

@@ -349,3 +349,32 @@ def test_composite_results_of_functions():
     assert isinstance(sparse, tf.sparse.SparseTensor)
     outputs = make.get_concrete_function(tf.TensorSpec([1])).structured_outputs
     assert isinstance(outputs[2], tf.sparse.SparseTensor)
+
+
+def test_lists_are_leaves_of_elements_of_datasets():
+    nest = tf.python.data.util.nest
+    element = {"b": [1, 2], "a": (np.arange(3), [[4]])}
+    leaves = nest.flatten(element)
+    assert [type(leaf) for leaf in leaves] == [np.ndarray, list, list] and leaves[2] == [1, 2]
+    assert nest.pack_sequence_as(element, ["x", "y", "z"]) == {"a": ("x", "y"), "b": "z"}
+    assert nest.map_structure(len, element) == {"a": (3, 1), "b": 2}
+    nest.assert_same_structure((np.arange(2), 1), ([1, 2], [3]))
+    assert not nest.is_nested([1]) and nest.is_nested((1,)) and nest.is_nested({})
+    assert nest.flatten_up_to((0, 0), [(1, 2), [3]]) == [(1, 2), [3]]
+    double = lambda x, y: (x, y)
+    assert nest.map_structure_up_to((0, 0), double, ((1, 2), 3), (4, [5])) == (
+        ((1, 2), 4),
+        (3, [5]),
+    )
+    with pytest.raises(ValueError, match="nested structure"):
+        nest.assert_same_structure((1, 2), [1, 2])
+    with pytest.raises(ValueError, match="had 3 elements, but argument `flat_sequence` had 1"):
+        nest.pack_sequence_as(element, [1])
+    with pytest.raises(TypeError, match="flat_sequence"):
+        nest.pack_sequence_as((4, 5), "bad_sequence")
+    with pytest.raises(ValueError, match="at least one structure"):
+        nest.map_structure(len)
+    with pytest.raises(TypeError, match="callable"):
+        nest.map_structure(1, element)
+    with pytest.raises(ValueError, match="empty"):
+        nest.map_structure_up_to((1,), len)

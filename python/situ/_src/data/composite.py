@@ -7,7 +7,7 @@ first dimension, padded to a batch, and decoded to a sparse or ragged tensor of 
 
 from situ._src.data import padded_batch
 from situ._src.data.dataset import Dataset
-from situ._src.data.structure import DatasetSpec, NoneSpec, spec_of
+from situ._src.data.structure import DatasetSpec, NoneSpec, Nothing, spec_of
 from situ._src.framework import tensor_shape
 from situ._src.framework.api import BOTH
 from situ._src.framework.nest import DATA, PARTS
@@ -309,6 +309,8 @@ def batch(dataset, size, rows, flags, spec=None):
 def _row_counts(values):
     counts = []
     for value in DATA.flatten(values):
+        if isinstance(value, Nothing):
+            continue
         if hasattr(value, "_situ_spec_"):
             counts += _row_counts(tuple(encoded(value)))
         elif isinstance(value, RaggedTensor):
@@ -324,6 +326,8 @@ def _encoded(values):
     """Returns the tensors of elements; of extension types those of their encoding."""
     found = []
     for value in DATA.flatten(values):
+        if isinstance(value, Nothing):
+            continue
         if not hasattr(value, "_situ_spec_"):
             found.append(value)
             continue
@@ -332,9 +336,11 @@ def _encoded(values):
 
 
 def slices(values):
-    """Returns a dataset of the rows of tensors, some of which are sparse or ragged."""
-    specs = []
-    for value in _encoded(values):
+    """Returns a dataset of the rows of tensors, some of which are sparse, ragged or None."""
+    specs, tensors = [], _encoded(values)
+    if not tensors:
+        raise ValueError("Invalid `element`. `element` should not be empty.")
+    for value in tensors:
         if value.shape.rank == 0:
             raise ValueError("Unbatching a tensor is only supported for rank >= 1")
         specs.append(value.shape.as_list()[0] if value.shape.rank else None)
@@ -342,7 +348,8 @@ def slices(values):
     if len(known) > 1:
         raise ValueError(f"Dimensions {known[0]} and {known[-1]} are not compatible")
     count = _row_counts(values)[0] if not known else constant(known[0], "int64")
-    result = Dataset.range(count).map(lambda i: DATA.map(lambda v: row(v, i), values))
+    part = lambda value, i: None if isinstance(value, Nothing) else row(value, i)
+    result = Dataset.range(count).map(lambda i: DATA.map(lambda v: part(v, i), values))
 
     result._spec = DATA.map(lambda v: unbatched(spec_of(v)), values)
     return result

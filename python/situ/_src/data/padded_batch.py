@@ -3,7 +3,7 @@
 
 import numpy
 
-from situ._src.data.structure import tensor
+from situ._src.data.structure import DatasetSpec, tensor
 from situ._src.framework.api import OPS
 from situ._src.framework.nest import DATA
 from situ._src.framework.tensor import EagerTensor, GraphTensor, constant_value
@@ -26,12 +26,30 @@ def _size(value):
 def _sizes(shape):
     """Normalizes a shape: a list of dimensions, a tensor if it is unknown, or None."""
     if isinstance(shape, _TENSORS):
+        is_index = shape.dtype.is_integer if isinstance(shape, EagerTensor) else None
+        _check_vector(shape, shape.shape, shape.dtype, is_index)
         known = constant_value(shape)
+        known = None if known is None else numpy.asarray(known)
         if known is None or (isinstance(shape, GraphTensor) and numpy.any(known < -1)):
             return tensor(shape)  # the op checks it
-        shape = numpy.asarray(known).tolist()
-    sizes = getattr(shape, "as_list", lambda: shape)()
-    return None if sizes is None else [_size(n) for n in sizes]
+        shape = known.tolist()
+    sizes = as_shape(shape).as_list() if isinstance(shape, int) else shape
+    sizes = getattr(shape, "as_list", lambda: sizes)()
+    if sizes is None:
+        return None
+    if any(isinstance(n, (list, tuple, float)) for n in sizes):
+        made = convert_to_tensor(sizes)
+        _check_vector(shape, made.shape, made.dtype)
+    return [_size(n) for n in sizes]
+
+
+def _check_vector(given, shape, dtype, is_index=None):
+    """Checks that a padded shape that is, or becomes, a tensor is a vector of int64."""
+    start = f"Padded shape {given} must be a `tf.int64` vector tensor, but its"
+    if shape.rank not in (None, 1):
+        raise ValueError(f"{start} shape was {shape}.")
+    if not (dtype.name == "int64" if is_index is None else is_index):
+        raise TypeError(f"{start} element type was {dtype.name}.")
 
 
 def _static(sizes):
@@ -68,10 +86,8 @@ def check_types(spec):
     for one in DATA.flatten(spec):
         if isinstance(one, TensorSpec):
             continue
-        if hasattr(one, "ragged_rank"):
-            raise TypeError(
-                "`padded_batch` is not supported for datasets that produce ragged tensors"
-            )
+        if isinstance(one, DatasetSpec):
+            raise TypeError("`padded_batch` is not supported for datasets of datasets")
         raise TypeError(
             "`padded_batch` is only supported for datasets that produce tensor elements but type "
             f"spec of elements in the input dataset is not a subclass of TensorSpec: `{one}`."

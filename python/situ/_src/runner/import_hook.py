@@ -95,6 +95,7 @@ class Inner(types.ModuleType):
     }
     NESTED = {
         ("data", "ops"),
+        ("data", "util"),
         ("estimator", "canned"),
         ("estimator", "export"),
         ("estimator", "inputs"),
