@@ -282,3 +282,20 @@ def test_loops_that_were_differentiated():
         tf.train.import_meta_graph(meta)
         session.run(tf.global_variables_initializer())
         assert session.run("x:0") == 12
+
+
+def test_initializers_are_operations_with_values():
+    with tf.Graph().as_default() as graph:
+        made = tf.get_variable("v", [2])
+        definition = made.to_proto()
+        definition.initial_value_name = ""
+        assert (
+            tf.Variable.from_proto(definition).initial_value
+            is made.op.graph.get_operation_by_name("v/Assign").inputs[1]
+        )
+        definition.initializer_name = "v:0"
+        with pytest.raises(ValueError, match="appears to refer to a Tensor"):
+            tf.Variable.from_proto(definition)
+        graph.create_op("NoOp", [], [], name="none")
+        definition.initializer_name = "none"
+        assert tf.Variable.from_proto(definition).initial_value is None

@@ -2,11 +2,13 @@
 """test_saved_model.py: objects with their variables and functions, in folders."""
 
 import collections
+import json
 
 import numpy as np
 import pytest
 
 import situ as tf
+from situ._src.checkpoint import safetensors
 from situ._src.framework.autotrackable import AutoTrackable
 
 
@@ -470,3 +472,21 @@ def test_defaults_of_parameters_with_a_signature(tmp_path):
         root.f(1.0, 3.0)
     loaded = saved_and_loaded(root, tmp_path)
     assert float(loaded.f(3.0)) == 6
+
+
+def test_traces_that_read_what_the_file_does_not_have(tmp_path):
+    module = tf.Module()
+    module.v = tf.Variable(2.0)
+    module.f = tf.function(lambda x: x * module.v, input_signature=[tf.TensorSpec([])])
+    tf.saved_model.save(module, str(tmp_path))
+    path = next(p for p in tmp_path.iterdir() if p.suffix == ".safetensors")
+    file = safetensors.File(path)
+    traces = json.loads(file.metadata["traces"])
+    traces[0]["reads"] = [[name, 7] for name, _ in traces[0]["reads"]]
+    tensors = {name: file.get(name) for name in file.entries}
+    safetensors.write(
+        str(path), tensors, {"object": file.metadata["object"], "traces": json.dumps(traces)}
+    )
+    loaded = tf.saved_model.load(str(tmp_path))
+    with pytest.raises(tf.errors.DataLossError, match="damaged: KeyError: 'variable/7'"):
+        loaded.f(tf.constant(1.0))

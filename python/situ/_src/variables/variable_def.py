@@ -62,8 +62,9 @@ def from_proto(kind: Any, variable_def: Any, import_scope: str | None = None) ->
         raise TypeError(f"variable_def must be a VariableDef, not {variable_def!r}")
     graph = get_default_graph()
 
-    def element(name):
-        return graph.as_graph_element(prepend_name_scope(name, import_scope))
+    def element(name, is_tensor=True):
+        name = prepend_name_scope(name, import_scope)
+        return graph.as_graph_element(name, allow_tensor=is_tensor, allow_operation=not is_tensor)
 
     tensor = element(variable_def.variable_name)
     kind = ResourceVariable if variable_def.is_resource else kind
@@ -79,10 +80,11 @@ def from_proto(kind: Any, variable_def: Any, import_scope: str | None = None) ->
         graph.__dict__.setdefault("_handles", {})[tensor.op] = made
     else:
         made._ref = tensor
-    made._initializer = element(variable_def.initializer_name)
+    made._initializer = element(variable_def.initializer_name, is_tensor=False)
     made._snapshot = element(variable_def.snapshot_name)
     initial = variable_def.initial_value_name
-    made._initial_value = element(initial) if initial else made._initializer.inputs[1]
+    assigned = made._initializer.inputs[1:]
+    made._initial_value = element(initial) if initial else assigned[0] if assigned else None
     if variable_def.HasField("save_slice_info_def"):
         info = SaveSliceInfo(
             save_slice_info_def=variable_def.save_slice_info_def, import_scope=import_scope
