@@ -537,6 +537,7 @@ def test_machines_send_and_receive_through_mpi(tmp_path):
 
 OBJECTS = """
     import os
+    import sys
     import horovod.tensorflow as hvd
     hvd.init()
 
@@ -544,13 +545,16 @@ OBJECTS = """
         def __reduce__(self):
             return print, ("was run",)
 
-    print(hvd.broadcast_object({"rank": hvd.rank()}, 1), hvd.allgather_object(hvd.rank()))
+    def show(*values):  # in one write: lines of ranks do not mix
+        sys.stdout.write(" ".join(map(str, values)) + chr(10))
+
+    show(hvd.broadcast_object({"rank": hvd.rank()}, 1), hvd.allgather_object(hvd.rank()))
     if hvd.rank() == 1:
         os.environ["SITU_CLUSTER_KEY"] = "another"
     try:
         hvd.broadcast_object(Code(), 1)
     except Exception as error:
-        print(type(error).__name__, "Rank" in str(error))
+        show(type(error).__name__, "Rank" in str(error))
 """
 
 

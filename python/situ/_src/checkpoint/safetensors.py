@@ -70,7 +70,8 @@ class File:
         """Returns a tensor as an array.
 
         Raises:
-          DataLossError: the data is damaged.
+          DataLossError: the data is damaged, or there is no such tensor.
         """
-        dtype = self.entries[name][0]
+        with errors.convert_malformed(self.path):
+            dtype = self.entries[name][0]
         return numpy.asarray(_situ.read_safetensors(self._file, name)).astype(dtype, copy=False)

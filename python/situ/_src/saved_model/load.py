@@ -64,7 +64,7 @@ class _Reader:
         self.tree = parsed(file.metadata["object"])
         self._slices = self.tree.get("slices", {})
         data = parsed(file.metadata["traces"])
-        self.traces = [Trace(file.path, t, self.variable, self.captured) for t in data]
+        self.traces = [Trace(t, self.variable, self.captured) for t in data]
 
     def variable(self, number, name="Variable", trainable=True, **options):
         """Returns a variable; `options` are further arguments of tf.Variable."""

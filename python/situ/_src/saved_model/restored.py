@@ -14,7 +14,7 @@ from collections.abc import Mapping
 import numpy
 
 import _situ
-from situ._src.framework import errors, import_graph_def, nest, node_def
+from situ._src.framework import import_graph_def, nest, node_def
 from situ._src.framework.concrete_function import ConcreteFunction
 from situ._src.framework.custom_gradient import with_gradient
 from situ._src.framework.function import Function
@@ -100,9 +100,8 @@ def parsed(text: str) -> Any:
 class Trace:
     """A trace of a file. Its nodes are added to the graph of each concrete function of it."""
 
-    def __init__(self, path, data, variables, captured):
-        self._path, self._data = path, data
-        self._variables, self._captured = variables, captured
+    def __init__(self, data, variables, captured):
+        self._data, self._variables, self._captured = data, variables, captured
         self.args = decoded(data["args"], _argument_of)
         self.kwargs = decoded(data["words"], _argument_of)
         self._graph_def = node_def.from_json(data["nodes"])
@@ -133,10 +132,9 @@ class Trace:
     def _traced(self, python, args, kwargs, kind=ConcreteFunction):
         before = _situ.swap_graph(None)
         try:
-            with errors.convert_malformed(self._path):
-                return kind(
-                    self._data["name"], python, args, kwargs, lambda spec: spec, self._data["names"]
-                )
+            return kind(
+                self._data["name"], python, args, kwargs, lambda spec: spec, self._data["names"]
+            )
         finally:
             _situ.swap_graph(before)
 
